@@ -16,7 +16,8 @@ import (
 )
 
 const bmodUsage = `bmod [-h] [-V] [-n slots | -nn] [-R "res_req" ... | -Rn] [-m host_name | -mn]
-            [-x | -xn] [-W [hour:]minute | -Wn] [-M mem_limit | -Mn]
+            [-x | -xn] [-W [hour:]minute | -Wn] [-c [hour:]minute | -cn]
+            [-M mem_limit | -Mn] [-b [[[year:]month:]day:]hour:minute | -bn]
             [-J job_name | -J %slot_limit | -Jn]
             [-P project_name | -Pn] [-sp priority | -spn]
             [-w 'dependency_expression' | -wn] [-o | -oo output_file | -on]
@@ -28,7 +29,7 @@ const bmodUsage = `bmod [-h] [-V] [-n slots | -nn] [-R "res_req" ... | -Rn] [-m 
 
 // takenBack are the attributes that an option with an n behind it gives back to what they are without it.
 var takenBack = map[string]struct{ name, resource, value string }{
-	"Wn": {"Resource_List", "walltime", ""}, "Mn": {"Resource_List", "pmem", ""}, "Jn": {"Job_Name", "", "STDIN"},
+	"Wn": {"Resource_List", "walltime", ""}, "cn": {"Resource_List", "cput", ""}, "bn": {"Execution_Time", "", ""}, "Mn": {"Resource_List", "pmem", ""}, "Jn": {"Job_Name", "", "STDIN"},
 	"Pn": {"project", "", ""}, "spn": {"Priority", "", ""}, "wn": {"depend", "", ""}, "on": {"Output_Path", "", ""}, "en": {"Error_Path", "", ""},
 	"un": {"Mail_Users", "", ""}, "Ln": {"Shell_Path_List", "", ""},
 }
@@ -46,7 +47,7 @@ func bmod() *cli.Command {
 
 // modify changes the jobs of the operands, each by itself.
 func modify(ctx context.Context, s *session, opts *cli.Options) error {
-	for _, option := range []string{"b", "E", "t", "c", "C", "D", "F", "S", "T", "p", "v", "U", "k", "f", "Q", "a", "i", "g", "G", "Z", "app", "sla", "We", "cwd", "env", "is", "hl", "ul"} {
+	for _, option := range []string{"E", "t", "C", "D", "F", "S", "T", "p", "v", "U", "k", "f", "Q", "a", "i", "g", "G", "Z", "app", "sla", "We", "cwd", "env", "is", "hl", "ul"} {
 		if opts.Has(option) {
 			return refusedOption(option, "")
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rampart/cli"
 	"rampart/fsm/attr"
@@ -59,12 +60,15 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 		}
 		s.require = append(s.require, strings.TrimSpace(text))
 	}
-	if opts.Has("W") {
-		seconds, err := runLimit(opts.Last("W"))
+	for _, l := range [...]struct{ option, resource string }{{"W", "walltime"}, {"c", "cput"}} {
+		if !opts.Has(l.option) {
+			continue
+		}
+		seconds, err := runLimit(l.option, opts.Last(l.option))
 		if err != nil {
 			return err
 		}
-		s.set("Resource_List", "walltime", strconv.FormatInt(seconds, 10))
+		s.set("Resource_List", l.resource, strconv.FormatInt(seconds, 10))
 	}
 	if opts.Has("M") {
 		kilobytes, err := s.memory(opts.Last("M"))
@@ -86,10 +90,10 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 	return nil
 }
 
-// runLimit reads [hour:]minute.
-func runLimit(text string) (seconds int64, err error) {
+// runLimit reads [hour:]minute of an option.
+func runLimit(option, text string) (seconds int64, err error) {
 	if strings.Contains(text, "/") {
-		return 0, rejected("option -W with a host is not supported: all hosts count as equally fast")
+		return 0, rejected("option -" + option + " with a host is not supported: all hosts count as equally fast")
 	}
 	hours, minutes, both := strings.Cut(text, ":")
 	if !both {
@@ -98,7 +102,7 @@ func runLimit(text string) (seconds int64, err error) {
 	h, err1 := strconv.ParseInt(hours, 10, 32)
 	m, err2 := strconv.ParseFloat(minutes, 64)
 	if err1 != nil || err2 != nil || h < 0 || !(m >= 0 && m <= 1<<30) || both && m >= 60 || h == 0 && m <= 0 {
-		return 0, badOption("W", text, "[hour:]minute, more than 0")
+		return 0, badOption(option, text, "[hour:]minute, more than 0")
 	}
 	return h*3600 + int64(m*60+0.5), nil
 }
@@ -295,6 +299,13 @@ func (s *submission) folder() string {
 
 // conditions reads what the job waits for.
 func (s *submission) conditions(ctx context.Context, opts *cli.Options) error {
+	if opts.Has("b") {
+		begin, err := beginTime(opts.Last("b"), s.env.Now())
+		if err != nil {
+			return err
+		}
+		s.set("Execution_Time", "", strconv.FormatInt(begin.Unix(), 10))
+	}
 	if !opts.Has("w") {
 		return nil
 	}
@@ -304,6 +315,44 @@ func (s *submission) conditions(ctx context.Context, opts *cli.Options) error {
 	}
 	s.set("depend", "", depend)
 	return nil
+}
+
+// beginTime reads [[[year:]month:]day:]hour:minute: the next such time from now on, or, where the year is said, that very one.
+func beginTime(text string, now time.Time) (time.Time, error) {
+	bad := badOption("b", text, "[[[year:]month:]day:]hour:minute")
+	var n []int
+	for part := range strings.SplitSeq(text, ":") {
+		v, err := strconv.Atoi(part)
+		if err != nil || v < 0 {
+			return time.Time{}, bad
+		}
+		n = append(n, v)
+	}
+	said := len(n)
+	if said < 2 || said > 5 {
+		return time.Time{}, bad
+	}
+	n = append([]int{now.Year(), int(now.Month()), now.Day()}[:5-said:5-said], n...)
+	for range 48 { // months without a day 31, and years without a 29th of February, are passed over
+		at := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], 0, 0, now.Location())
+		real := at.Year() == n[0] && int(at.Month()) == n[1] && at.Day() == n[2] && n[3] < 24 && n[4] < 60
+		switch {
+		case real && (said == 5 || at.After(now)):
+			return at, nil
+		case said == 2:
+			now := time.Date(n[0], time.Month(n[1]), n[2]+1, 0, 0, 0, 0, now.Location())
+			n[0], n[1], n[2] = now.Year(), int(now.Month()), now.Day()
+		case said == 3:
+			if n[1]++; n[1] > 12 {
+				n[0], n[1] = n[0]+1, 1
+			}
+		case said == 4:
+			n[0]++
+		default:
+			return time.Time{}, bad
+		}
+	}
+	return time.Time{}, bad
 }
 
 // switches reads the rest.

@@ -40,12 +40,12 @@ func jobOf(name string, attributes ...string) job {
 
 func TestRunLimit(t *testing.T) {
 	for text, want := range map[string]int64{"10": 600, "1:30": 5400, "0.5": 30, "100": 6000, "2:00": 7200} {
-		if got, err := runLimit(text); err != nil || got != want {
+		if got, err := runLimit("W", text); err != nil || got != want {
 			t.Errorf("%s: %d, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "1:60", "x", "1:x", "10/hosta", "0:0", "1e99"} {
-		if got, err := runLimit(text); err == nil {
+		if got, err := runLimit("W", text); err == nil {
 			t.Errorf("%q: %d", text, got)
 		}
 	}
@@ -240,5 +240,24 @@ func TestLine(t *testing.T) {
 	blank := strings.Repeat(" ", 21)
 	if want := strings.Repeat("x", 79) + "\n" + blank + strings.Repeat("x", 58) + "\n" + blank + "x\n"; out.String() != want {
 		t.Errorf("%q", out)
+	}
+}
+
+// The begin time is the next such one; where a year is said, that very one, and what no calendar has is refused.
+func TestBeginTime(t *testing.T) {
+	now := time.Date(2026, 1, 31, 15, 4, 5, 0, time.UTC)
+	for text, want := range map[string]string{
+		"15:05": "2026-01-31 15:05", "15:04": "2026-02-01 15:04", "0:00": "2026-02-01 00:00", "31:16:00": "2026-01-31 16:00",
+		"31:15:00": "2026-03-31 15:00", "2:10:30": "2026-02-02 10:30", "12:24:18:00": "2026-12-24 18:00", "1:1:0:0": "2027-01-01 00:00",
+		"2:29:12:00": "2028-02-29 12:00", "2025:12:24:18:00": "2025-12-24 18:00",
+	} {
+		if got, err := beginTime(text, now); err != nil || got.Format("2006-01-02 15:04") != want {
+			t.Errorf("%s: %s, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "15", "24:00", "12:60", "-1:00", "a:b", "32:1:00", "2:30:1:00", "13:1:1:00", "2026:2:29:1:00", "1:2026:2:28:1:00", "1:00:"} {
+		if got, err := beginTime(text, now); err == nil {
+			t.Errorf("%s is %s", text, got)
+		}
 	}
 }
