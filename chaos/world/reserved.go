@@ -144,25 +144,35 @@ func causesIn(e command.Entry, outcomes []command.Outcome) (all map[pbs.Reservat
 	return all, alters
 }
 
-// patience is how far ahead a reservation may begin at the end of a run for its jobs to run in it.
+// patience is how far ahead a reservation may begin at the end of a run for jobs to wait for it.
 const patience = pbs.Time(time.Minute)
 
-// giveBack deletes the reservations that begin long after the end of the run and have jobs, such as that of a job without a walltime
-// behind one that is far ahead and has all vnodes. It tells what it has tried.
+// giveBack deletes the reservations that begin long after the end of the run where a job without a walltime waits, for it may wait
+// for them: it starts only if it leaves them what they have, and the earliest time for it may be behind them. It tells what it has tried.
 func (w *World) giveBack(ctx context.Context, v *state.View) (tried string) {
+	if !endlessWaits(v) {
+		return ""
+	}
 	for r := range v.Reservations() {
 		if r.Start < v.Now()+patience {
 			continue
 		}
-		for range v.Insiders(r.ID) {
-			tried = "jobs wait for " + string(r.ID)
-			if _, err := w.manager.DeleteReservation(ctx, connect.NewRequest(&api.DeleteReservationRequest{Reservation: string(r.ID)})); err != nil {
-				tried += ": " + err.Error()
-			}
-			break
+		tried = "jobs wait for " + string(r.ID)
+		if _, err := w.manager.DeleteReservation(ctx, connect.NewRequest(&api.DeleteReservationRequest{Reservation: string(r.ID)})); err != nil {
+			tried += ": " + err.Error()
 		}
 	}
 	return tried
+}
+
+// endlessWaits tells whether a job waits that has no walltime.
+func endlessWaits(v *state.View) bool {
+	for j := range v.Jobs() {
+		if _, known := j.Resources.Get("walltime"); !known && j.State == pbs.Queued {
+			return true
+		}
+	}
+	return false
 }
 
 // ahead is how far ahead the reservations are that the world asks for.
