@@ -34,6 +34,7 @@ type gate struct {
 	site     resreq.Site
 	interval pbs.Time                   // 0: a host may be given one job after the other
 	queues   map[string][]lsf.Threshold // by the value of lsf_thresholds
+	balances bool                       // load_balancing: a host with more in its run queue than it has cpus takes no jobs
 
 	now     pbs.Time
 	recent  map[pbs.HostName]pbs.Time          // when hosts were given their last job, in this cycle and before
@@ -69,14 +70,15 @@ func (p *Planner) followLoad(v *state.View, now pbs.Time) {
 		p.renew()
 	}
 	interval := pbs.Time(config.AcceptInterval*config.Turn()) * pbs.Time(time.Second)
-	if p.loads == nil || len(thresholds) == 0 && interval == 0 && !slices.ContainsFunc(config.Hosts, func(h lsf.Host) bool { return len(h.Thresholds) > 0 }) {
+	balances := p.hours.settings(v).get("load_balancing") == "True"
+	if p.loads == nil || !balances && len(thresholds) == 0 && interval == 0 && !slices.ContainsFunc(config.Hosts, func(h lsf.Host) bool { return len(h.Thresholds) > 0 }) {
 		p.given.lost = p.given.lost || p.gate != nil
 		p.gate, p.all.gate = nil, nil
 		return
 	}
 	g := &gate{
 		loads: p.loads, of: of, hosts: hostRows(of, p.gate), site: config.Site(slices.Collect(v.CustomResources())), interval: interval, queues: map[string][]lsf.Threshold{},
-		now: now, recent: map[pbs.HostName]pbs.Time{}, reports: map[pbs.HostName]report{}, shut: map[string]map[pbs.HostName]string{"": {}},
+		balances: balances, now: now, recent: map[pbs.HostName]pbs.Time{}, reports: map[pbs.HostName]report{}, shut: map[string]map[pbs.HostName]string{"": {}},
 	}
 	for _, text := range thresholds {
 		g.queues[text], _ = lsf.ParseThresholds(text, g.site) // of a resource that is there no more: it keeps nobody away
@@ -166,10 +168,30 @@ func (g *gate) judge(w *world, h int) {
 	if own == "" {
 		own = g.beyond(w, h, g.thresholds(string(host)))
 	}
+	if own == "" && g.balances {
+		own = g.crowded(w, h)
+	}
 	set("", own)
 	for text, of := range g.queues {
 		set(text, g.beyond(w, h, of))
 	}
+}
+
+// crowded returns why a host takes no jobs for its load average of a minute, as in a PBS whose moms say nothing of $max_load.
+func (g *gate) crowded(w *world, h int) string {
+	const index = "r1m"
+	r := g.reportOf(w.hosts[h].key.mom)
+	var cpus int64
+	if def, ok := w.view.Resource("ncpus"); ok {
+		c := w.column(def)
+		for _, i := range w.hosts[h].nodes {
+			cpus += c.total[i]
+		}
+	}
+	if g.silent(w.hosts[h].key.mom) || r.values[index] > resreq.Amount(cpus)*resreq.One {
+		return lsf.ReasonLoad(index)
+	}
+	return ""
 }
 
 // beyond returns why a host takes no jobs by thresholds; empty: it does.

@@ -128,6 +128,27 @@ func TestLoads_AcceptInterval(t *testing.T) {
 	c.want("T0+60", "b: runs (hosta:ncpus=1)+(hosta:ncpus=1)", "d: nothing")
 }
 
+// load_balancing keeps jobs from hosts with a load average above their cpus.
+func TestLoads_Balancing(t *testing.T) {
+	c := newLoaded(t)
+	c.host("hosta", "hosta:ncpus=0,mem=1000mb", "hosta[0]:ncpus=2", "hosta[1]:ncpus=2")
+	c.host("hostb", "hostb:ncpus=8,mem=1000mb")
+	c.says("hosta", "r1m", 4100)
+	c.says("hostb", "r1m", 4100)
+	c.job("a", "normal", "select=1:ncpus=1")
+	c.want("without it", "a: runs (hosta[0]:ncpus=1)")
+	c.scheduler("load_balancing=True")
+	c.job("b", "normal", "select=1:ncpus=1")
+	c.want("with it", "b: runs (hostb:ncpus=1)")
+	c.says("hostb", "r1m", 8100)
+	c.job("d", "normal", "select=1:ncpus=1")
+	c.want("all crowded", "d: nothing")
+	c.wantWait("d", "The 1 min effective CPU queue length (r1m) is beyond threshold: hosta, hostb")
+	c.says("hosta", "r1m", 4000)
+	c.cycle()
+	c.want("as much as cpus", "d: runs (hosta[0]:ncpus=1)")
+}
+
 // TestLoads_Agent is RSV-34: with load_source=agent what is free is what the host reports, for what is kept as well.
 func TestLoads_Agent(t *testing.T) {
 	c := newLoaded(t)

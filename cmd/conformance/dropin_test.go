@@ -219,14 +219,14 @@ func dropInFiles(t *testing.T, a *siteHost) {
 		t.Fatal(err)
 	}
 	strict := strings.Replace(string(text), "strict_ordering: false", "strict_ordering: true", 1)
-	if err := os.WriteFile(config, []byte(strict+"what: ever\nload_balancing: true\n"), 0o644); err != nil {
+	if err := os.WriteFile(config, []byte(strict+"what: ever\ncpus_per_ssinode: 2\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	scheduler := a.pid(t, "sched_priv/sched.lock", "pbs_sched")
 	hup(t, scheduler)
 	a.logged(t, "sched_logs", ";0040;pbs_sched;Sched;reconfigure;Scheduler is reconfiguring\n")
 	a.logged(t, "sched_logs", "what is no setting of the scheduler")
-	a.logged(t, "sched_logs", "load_balancing: true has no effect")
+	a.logged(t, "sched_logs", "cpus_per_ssinode: 2 has no effect")
 	a.logged(t, "sched_logs", "reconfigure;strict_ordering = true (was False)\n")
 	a.prints(t, "    strict_ordering = True", "qmgr", "-c", "list sched")
 	a.logged(t, "sched_logs", "Starting Scheduling Cycle")

@@ -110,6 +110,7 @@ func schedRows() []row {
 		managed("job_sort_key", Text, parseSortKeys).since(levelObjects),
 		managed("node_sort_key", Text, parseSortKeys).since(levelObjects),
 		managed("smp_cluster_dist", Text, oneOf("pack", "round_robin", "lowest_load")).since(levelObjects),
+		managed("load_balancing", Boolean, nil).implying("False").since(levelObjects),
 		managed("resources", Text, nil).since(levelObjects),
 		managed("server_dyn_res", Text, parseDynamic).since(levelObjects),
 		// What holds in prime time, where that is something else.
@@ -122,6 +123,7 @@ func schedRows() []row {
 		managed(PrimeTime+"help_starving_jobs", Boolean, nil).since(levelObjects),
 		managed(PrimeTime+"job_sort_key", Text, parseSortKeys).since(levelObjects),
 		managed(PrimeTime+"node_sort_key", Text, parseSortKeys).since(levelObjects),
+		managed(PrimeTime+"load_balancing", Boolean, nil).since(levelObjects),
 		managed(PrimeTime+"smp_cluster_dist", Text, oneOf("pack", "round_robin", "lowest_load")).since(levelObjects),
 		managed("comment", Text, parseNotes),
 		shown("pbs_version", Text),
