@@ -212,13 +212,6 @@ type Host struct {
 	Natural pbs.VnodeName `cbor:"45,keyasint,omitempty"`
 }
 
-// KeptSlots are the indices of exec_host that a run keeps on a host that it has released.
-type KeptSlots struct {
-	Job      pbs.JobID    `cbor:"1,keyasint"`
-	RunCount pbs.RunCount `cbor:"2,keyasint"`
-	Slots    []uint32     `cbor:"3,keyasint,omitempty"`
-}
-
 // Job is one job. Times are zero until they happened.
 type Job struct {
 	ID       pbs.JobID     `cbor:"1,keyasint"`

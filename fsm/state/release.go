@@ -203,3 +203,10 @@ func (t *tables) checkRelease(j *Job) error {
 	}
 	return errors.Join(errs...)
 }
+
+// KeptSlots are the indices of exec_host that a run keeps on a host that it has released.
+type KeptSlots struct {
+	Job      pbs.JobID    `cbor:"1,keyasint"`
+	RunCount pbs.RunCount `cbor:"2,keyasint"`
+	Slots    []uint32     `cbor:"3,keyasint,omitempty"`
+}
