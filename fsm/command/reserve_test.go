@@ -547,6 +547,30 @@ func TestReservation_Maintenance(t *testing.T) {
 	w.wantState(victim, pbs.ResvConfirmed, pbs.ResvConfirmed)
 }
 
+// A victim of a maintenance that is on its way out when that is over is not looked at again: it would begin after its end.
+func TestReservation_MaintenanceOutlivesVictim(t *testing.T) {
+	w := newReserving(t)
+	victim := w.confirmed(100, 600, "2:ncpus=4", "", "(hosta:ncpus=4)+(hostb:ncpus=4)")
+	w.after(100)
+	if _, err := w.submit(victim.Queue(), "(hostb:ncpus=2)", "select", "1:ncpus=2", "walltime", "500"); err != nil {
+		t.Fatal(err)
+	}
+	over := w.do(&Reserve{
+		Owner: ann, Starts: []pbs.Time{w.in(1)}, Length: pbs.Time(200 * time.Second), Hosts: []string{"hosta"},
+		Attributes: attr.List{}.Set("Authorized_Users", "", "ann@login"),
+	}).Reservation
+	w.after(2)
+	w.do(&DeleteReservation{Reservation: victim})
+	w.wantState(victim, pbs.ResvBeingDeleted, pbs.ResvDeletingJobs)
+	w.do(&DeleteReservation{Reservation: over})
+	if r := w.resv(victim); r.Undecided(w.View().Cluster().Time) {
+		t.Error("the victim is looked at again")
+	}
+	if err := w.decide(victim, "(hosta:ncpus=4)+(hostb:ncpus=4)"); err == nil {
+		t.Error("the victim has vnodes again")
+	}
+}
+
 // TestReservation_OfJob: made of a running job, it has that one's vnodes at once (RV-64).
 func TestReservation_OfJob(t *testing.T) {
 	w := newReserving(t)

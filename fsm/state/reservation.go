@@ -116,9 +116,11 @@ func (r *Reservation) Placement() spec.Place {
 }
 
 // Undecided reports whether the scheduler has to answer: of a new one, of an alteration, and of one that is degraded and
-// whose time to look for other vnodes has come.
+// whose time to look for other vnodes has come. Of one that is on its way out there is nothing to ask.
 func (r *Reservation) Undecided(now pbs.Time) bool {
 	switch r.State {
+	case pbs.ResvBeingDeleted, pbs.ResvDeletingJobs:
+		return false
 	case pbs.ResvUnconfirmed:
 		return !r.Void
 	case pbs.ResvBeingAltered:
