@@ -93,7 +93,7 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 // runLimit reads [hour:]minute of an option.
 func runLimit(option, text string) (seconds int64, err error) {
 	if strings.Contains(text, "/") {
-		return 0, rejected("option -" + option + " with a host is not supported: all hosts count as equally fast")
+		return 0, rejected("option -" + option + " with a host is not supported: limits are not scaled by the speed of hosts")
 	}
 	hours, minutes, both := strings.Cut(text, ":")
 	if !both {

@@ -172,7 +172,7 @@ func queues(h loaded, opts *cli.Options) loadOf {
 	}
 	out := make(loadOf, len(h.load))
 	for index, v := range h.load {
-		if strings.HasPrefix(index, "r1") {
+		if index == "r15s" || index == "r1m" || index == "r15m" {
 			v /= per
 		}
 		out[index] = v

@@ -1,4 +1,4 @@
-// Package load keeps what the moms have said of the load of their hosts (specification: reservation section 1.3): numbers that move
+// Package load keeps what the moms have said of the load of their hosts (specification: reservation section 1.5): numbers that move
 // all the time and count only now. It owns the leader's table of them, which values are refused, and how often the leader wants to be
 // told. It does not own how load is measured (mom/load), nor what it keeps from starting (cluster/sched). Nothing of it is replicated:
 // each leader begins with an empty table, which the renewals of the leases fill. All of it is safe for concurrent use.

@@ -53,7 +53,7 @@ type Table struct {
 type heard struct {
 	at      time.Time // of the last renewal
 	report  Report    // nil: nothing was told
-	refused []string  // of the last report
+	refused []string  // of the last report: names, and why
 }
 
 // NewTable returns a table in which nothing is.
@@ -75,9 +75,9 @@ func (t *Table) Renewed(term uint64, host pbs.HostName, told bool, values []Valu
 	}
 	h.at = now
 	if told {
-		report, bad := read(values, known)
-		if !slices.Equal(bad, h.refused) {
-			h.refused, refused = bad, bad
+		report, bad, reasons := read(values, known)
+		if !slices.Equal(reasons, h.refused) {
+			h.refused, refused = reasons, bad
 		}
 		if h.report == nil || !maps.Equal(report, h.report) {
 			h.report = report
@@ -140,8 +140,8 @@ func (t *Table) Changed() <-chan struct{} {
 	return t.changed
 }
 
-// read makes a report of what a mom says, without what cannot be.
-func read(values []Value, known func(string) bool) (report Report, refused []string) {
+// read makes a report of what a mom says, without what cannot be: refused says that with the values, reasons without, for these may move.
+func read(values []Value, known func(string) bool) (report Report, refused, reasons []string) {
 	report = make(Report, len(values))
 	for _, v := range values {
 		name, why := v.Name, ""
@@ -163,15 +163,15 @@ func read(values []Value, known func(string) bool) (report Report, refused []str
 			why = Absurd(name, v.Value)
 		}
 		if why != "" {
-			refused = append(refused, fmt.Sprintf("%.40q = %g: %s", v.Name, v.Value, why))
+			refused, reasons = append(refused, fmt.Sprintf("%.40q = %g: %s", v.Name, v.Value, why)), append(reasons, fmt.Sprintf("%.40q: %s", v.Name, why))
 			if len(refused) == most {
-				return report, refused
+				return report, refused, reasons
 			}
 			continue
 		}
 		report[name] = resreq.Amount(math.Round(v.Value * float64(resreq.Unit(name))))
 	}
-	return report, refused
+	return report, refused, reasons
 }
 
 // highest is more than any host has: in thousandths of a kilobyte it is still a number.

@@ -82,6 +82,11 @@ func TestTable_Rubbish(t *testing.T) {
 	if again, _ := table.Renewed(1, "hosta", true, rubbish, site); len(again) != 0 {
 		t.Errorf("told again: %q", again)
 	}
+	moved := slices.Clone(rubbish)
+	moved[5].Value = 2
+	if again, _ := table.Renewed(1, "hosta", true, moved, site); len(again) != 0 {
+		t.Errorf("told of another value that is refused for the same: %q", again)
+	}
 	if now, _ := table.Renewed(1, "hosta", true, rubbish[:1], site); !slices.Equal(now, refused[:1]) {
 		t.Errorf("told of others: %q", now)
 	}

@@ -38,7 +38,7 @@ func (h *Home) Due(all []Answer, self raft.ServerID, name string, commit uint64,
 		if now.Sub(h.well) < homeAfter {
 			return false
 		}
-		h.away, h.well = false, time.Time{}
+		h.well = time.Time{} // if it fails, after as long again
 		return true
 	}
 	return false

@@ -56,17 +56,20 @@ func TestHome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h Home
-			began, due := time.Now(), -1
+			began, due, again := time.Now(), -1, 0
 			for s := range 60 {
 				all := voters("ok ok ok")
 				all[0].Status.Self.Start = "one"
 				c.looks(s, &all[0])
-				if h.Due(all, "s2.disk", "s1", 1000, began.Add(time.Duration(s)*time.Second)) && due < 0 {
+				if !h.Due(all, "s2.disk", "s1", 1000, began.Add(time.Duration(s)*time.Second)) {
+					continue
+				}
+				if again++; due < 0 {
 					due = s
 				}
 			}
-			if due != c.due {
-				t.Errorf("it leads again after %d s, want %d", due, c.due)
+			if due != c.due || due >= 0 && again < 2 {
+				t.Errorf("it leads again after %d s, want %d; where that fails it is tried %d times", due, c.due, again)
 			}
 		})
 	}

@@ -47,6 +47,7 @@ func (c *cycle) inside(queue pbs.QueueName) *inside {
 	}
 	if r, ok := c.view.ReservationOf(queue); ok {
 		in = newInside(c.view, r)
+		in.world.loads, in.idle.loads = c.planner.loads, c.planner.loads
 		in.world.unnamed = func(vn *state.Vnode, def resource.Def) int64 { return c.future.beside(vn.Name, def, r.End) }
 		in.seen = len(c.future.held)
 	}

@@ -78,7 +78,7 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	p.before = v.Presents()
 	waits := p.prepare(v, now)
 	n := len(waits)
-	byLoad := p.gate != nil || p.all.agents > 0 || p.loads != nil && slices.ContainsFunc(waits, func(l line) bool { return l.class.where != nil })
+	byLoad := p.loads != nil && (p.gate != nil || p.all.agents > 0 || slices.ContainsFunc(waits, func(l line) bool { return l.class.where != nil }))
 	c := p.begin(v, now)
 	c.run(newLanes(waits, &p.order))
 	c.settle()

@@ -19,6 +19,7 @@ import (
 // where is what hosts are asked for.
 type where struct {
 	all, queue resreq.Select // queue: what of it the queue wants
+	never      bool          // it names what is not there any more
 }
 
 // moreOf reads state.Class.More; what cannot be read any more, since a resource is gone, no host has.
@@ -28,15 +29,20 @@ func moreOf(v *state.View, more string) (w *where, alternatives []lsf.Alternativ
 	}
 	lines := append(strings.Split(more, "\n"), "", "")
 	site := v.LSF().Site(slices.Collect(v.CustomResources()))
-	read := func(text string) resreq.Select {
-		r, err := resreq.Parse("select["+text+"]", site)
-		if text == "" || err != nil || len(r.Terms) == 0 {
-			return resreq.Select{}
+	read := func(text string) (s resreq.Select, ok bool) {
+		if text == "" {
+			return s, true
 		}
-		return r.Terms[0].Select
+		r, err := resreq.Parse("select["+text+"]", site)
+		if err != nil || len(r.Terms) == 0 {
+			return s, false
+		}
+		return r.Terms[0].Select, true
 	}
 	if lines[0] != "" {
-		w = &where{read(lines[0]), read(lines[1])}
+		all, known := read(lines[0])
+		queue, _ := read(lines[1]) // a part of it
+		w = &where{all: all, queue: queue, never: !known}
 	}
 	return w, lsf.ReadAlternatives(lines[2])
 }
@@ -64,7 +70,7 @@ func completed(v *state.View, queue pbs.QueueName, text string) string {
 }
 
 // meets tells whether a host satisfies a condition.
-func (w *world) meets(h int, of *where) bool { return of.all.Holds(hostValues{w, h}, "") }
+func (w *world) meets(h int, of *where) bool { return !of.never && of.all.Holds(hostValues{w, h}, "") }
 
 // hostValues is a host as a condition sees it.
 type hostValues struct {

@@ -18,7 +18,7 @@ var Terms = []Word{
 	{"`span[hosts=1]`", "`select=1:ncpus=N`, `place=pack`", ""},
 	{"`2*{...}+3*{...}`", "one group of chunks per term", ""},
 	{"`same[r]`", "`place=group=r`", "one resource"},
-	{"`select[r]`, `select[r==v]`", "`r=True`, `r=v` in each chunk", "joined by `&&`; others are refused"},
+	{"`select[r]`, `select[r==v]`", "`r=True`, `r=v` in each chunk", "joined by `&&`; others are asked of each host, `lsf_select`"},
 	{"`rusage[r=v]` of hosts", "`r=v` in each chunk", "with a span, or for one slot: what each host gives"},
 	{"`rusage[r=v]` of the cluster", "`Resource_List.r`", "a resource without the flag `h`"},
 	{"`-R` string", "job attribute `lsf_resreq`", "`qstat -f` shows it"},

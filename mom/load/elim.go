@@ -88,6 +88,9 @@ func (e *Elim) once(ctx context.Context, tell func(Values)) error {
 		r.CloseWithError(err)
 	}()
 	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left behind
+	}
 	w.Close()
 	<-read
 	if cause := context.Cause(ctx); cause != nil {

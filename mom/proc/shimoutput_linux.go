@@ -38,7 +38,10 @@ func openOutputs(spec Spec) (stdout, stderr *os.File, err error) {
 		return stdout, stderr, err
 	}
 	if err := errors.Join(writeHead(stdout, spec.StdoutHead, math.MaxInt64), writeHead(stderr, spec.StderrHead, math.MaxInt64)); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("begin output: %w", err), stdout.Close(), stderr.Close())
+		if err = errors.Join(fmt.Errorf("begin output: %w", err), stdout.Close()); stderr != stdout {
+			err = errors.Join(err, stderr.Close())
+		}
+		return nil, nil, err
 	}
 	return stdout, stderr, nil
 }
