@@ -117,7 +117,7 @@ func note(all map[pbs.VnodeName][]resource.List, chunks spec.ExecVnode, wanted f
 // Return counts what was left as free, by the vnode that was charged for it.
 func (t *tables) Return(l Left, freed Promised) error {
 	items := l.Items
-	if j, ok := t.Job(l.Held().Job); ok {
+	if j, ok := t.Job(l.Held().Job); ok && t.at == 0 { // a view of a time has what is held then
 		items = t.HeldAt(j, items, t.clock())
 	}
 	for _, it := range items {
