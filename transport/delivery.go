@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -12,7 +13,8 @@ import (
 
 const (
 	// bodyGrace is how long a body may take whatever its size. Then it has to come at slowestBody,
-	// in bytes per second, and at briskBody as long as others wait for its room.
+	// in bytes per second, and at briskBody as long as others wait for its room. For these its sender has the time in which it
+	// is waited for: where it is passed on, whoever takes it may be who is slow.
 	bodyGrace   = 30 * time.Second
 	slowestBody = 256 << 10
 	briskGrace  = 2 * time.Second
@@ -31,9 +33,12 @@ type delivery struct {
 	setDeadline func(time.Time) error // nil: reads cannot be ended
 
 	mu      sync.Mutex
-	began   time.Time // zero: it has no room yet
+	began   time.Time     // zero: it has no room yet
+	waited  time.Duration // since then, for its sender
+	asked   time.Time     // since when its sender is waited for; zero: nobody reads
 	read    int64
-	over    bool // all is read, or nobody reads any more
+	ends    time.Time // when reads end
+	over    bool      // all is read, or nobody reads any more
 	hurried bool
 }
 
@@ -41,15 +46,19 @@ type delivery struct {
 func (d *delivery) begin(size int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.began = time.Now()
+	d.began, d.waited = time.Now(), 0
 	d.endReadsLocked(d.began.Add(bodyGrace + time.Duration(size)*time.Second/slowestBody))
 }
 
 // Read implements io.Reader.
 func (d *delivery) Read(p []byte) (int, error) {
+	d.mu.Lock()
+	d.asked = time.Now()
+	d.mu.Unlock()
 	n, err := d.ReadCloser.Read(p)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.waited, d.asked = d.waited+time.Since(d.asked), time.Time{}
 	d.read += int64(n)
 	if err != nil && !d.over && !d.began.IsZero() {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -67,8 +76,12 @@ func (d *delivery) Read(p []byte) (int, error) {
 func (d *delivery) hurry() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	late := time.Since(d.began) - briskGrace
-	if d.over || d.hurried || late <= 0 || d.read >= int64(late.Seconds()*briskBody) {
+	waited := d.waited
+	if !d.asked.IsZero() {
+		waited += time.Since(d.asked)
+	}
+	late := waited - briskGrace
+	if d.over || d.hurried || d.began.IsZero() || late <= 0 || d.read >= int64(late.Seconds()*briskBody) {
 		return
 	}
 	d.hurried = true
@@ -92,7 +105,23 @@ func (d *delivery) endLocked() {
 	}
 }
 
+// keep returns the context of the request for whoever serves it: net/http cancels a request with the first read that
+// fails, and the sender of one that came too slowly is to learn that.
+func (d *delivery) keep(of context.Context) (ctx context.Context, cancel func()) {
+	ctx, end := context.WithCancelCause(context.WithoutCancel(of))
+	stop := context.AfterFunc(of, func() {
+		d.mu.Lock()
+		slow := d.hurried || !d.ends.IsZero() && !time.Now().Before(d.ends)
+		d.mu.Unlock()
+		if !slow {
+			end(context.Cause(of))
+		}
+	})
+	return ctx, func() { stop(); end(nil) }
+}
+
 func (d *delivery) endReadsLocked(at time.Time) {
+	d.ends = at
 	if d.setDeadline != nil {
 		_ = d.setDeadline(at) // what cannot bound its reads does not
 	}

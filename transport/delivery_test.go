@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -84,6 +85,44 @@ type roundTrip func(*http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
+// cancelling is a body that cancels its request when a read fails, as that of net/http.
+type cancelling struct {
+	net.Conn
+	cancel func()
+}
+
+func (c cancelling) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		c.cancel()
+	}
+	return n, err
+}
+
+// TestDelivery_SlowReader: who is not waited for is not slow, however long it takes that what he sends is taken.
+func TestDelivery_SlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUploads()
+		here, there := net.Pipe()
+		r := httptest.NewRequest(http.MethodPost, apiconnect.BatchSubmitProcedure, here)
+		r.ContentLength = userBodies
+		done, err := u.admit(r, person("ann"), here.SetReadDeadline)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer done()
+		go func() {
+			_, _ = there.Write(make([]byte, 4<<10))
+			_ = there.Close()
+		}()
+		time.Sleep(bodyPatience) // whoever takes it waits for room himself
+		u.hurry()
+		if n, err := io.Copy(io.Discard, r.Body); n != 4<<10 || err != nil {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+	})
+}
+
 // TestDelivery_SlowOnesMayTryAgain: who sent too slowly learns it as of every refusal, by its code.
 func TestDelivery_SlowOnesMayTryAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -92,7 +131,9 @@ func TestDelivery_SlowOnesMayTryAgain(t *testing.T) {
 		asker := &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
 			here, there := net.Pipe()
 			defer func() { _, _ = here.Close(), there.Close() }()
-			r.Body = io.NopCloser(here) // nothing comes
+			ctx, cancel := context.WithCancel(r.Context())
+			r = r.WithContext(ctx)
+			r.Body = cancelling{here, cancel} // nothing comes
 			done, err := u.admit(r, person("ann"), here.SetReadDeadline)
 			if err != nil {
 				t.Error(err)

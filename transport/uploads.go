@@ -62,7 +62,12 @@ func (u *uploads) admit(r *http.Request, c Caller, setDeadline func(time.Time) e
 			_, _ = io.Copy(io.Discard, io.LimitReader(body, r.ContentLength))
 		}
 		r.Body = body
-		return release, err
+		if err != nil {
+			return release, err
+		}
+		ctx, cancel := body.keep(r.Context())
+		*r = *r.WithContext(ctx)
+		return func() { release(); cancel() }, nil
 	}
 	coming := &delivery{ReadCloser: r.Body, setDeadline: setDeadline}
 	body := &unsized{ReadCloser: coming, wait: func() (func(), error) { return u.wait(r.Context(), who, maxBody, coming) }}
