@@ -62,14 +62,24 @@ func newKernel(root string, logger *slog.Logger) (*Kernel, error) {
 // Run implements Source. What cannot be read has no value, and the log says so once until it can be read again.
 func (k *Kernel) Run(ctx context.Context, tell func(Values)) {
 	said := ""
+	measured := make(chan Values, 1)
 	for wait := soon; ; wait = every {
-		values, err := k.Measure(time.Now())
-		switch {
-		case err != nil && err.Error() != said:
-			said = err.Error()
-			k.logger.Error("load of the host not measured", "err", err)
-		case err == nil:
-			said = ""
+		go func() { // a file system that hangs holds up no end of the mom
+			values, err := k.Measure(time.Now())
+			switch {
+			case err != nil && err.Error() != said:
+				said = err.Error()
+				k.logger.Error("load of the host not measured", "err", err)
+			case err == nil:
+				said = ""
+			}
+			measured <- values
+		}()
+		var values Values
+		select {
+		case <-ctx.Done():
+			return
+		case values = <-measured:
 		}
 		if wait == every {
 			tell(values)

@@ -1,7 +1,9 @@
 package load
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"log/slog"
 	"math"
 	"os"
@@ -10,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A host is a file system with what the kernel of a host says.
@@ -189,5 +193,31 @@ func TestMoved(t *testing.T) {
 	}
 	if !Moved(Values{"a": 1}, Values{"b": 1}) || !Moved(nil, Values{"a": 1}) || !Moved(Values{"a": 1}, Values{}) {
 		t.Error("an index that comes or goes has not moved")
+	}
+}
+
+// TestKernel_Hangs: what the kernel does not answer for does not keep the mom from its end.
+func TestKernel_Hangs(t *testing.T) {
+	h := newHost(t)
+	k, vmstat := h.kernel(), filepath.Join(h.root, "proc/vmstat")
+	if err := errors.Join(os.Remove(vmstat), unix.Mkfifo(vmstat, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		k.Run(ctx, func(Values) { t.Error("it told of a host that does not answer") })
+	}()
+	w, err := os.OpenFile(vmstat, os.O_WRONLY, 0) // it waits for a reader: Run is at it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	cancel()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("it has not ended")
 	}
 }
