@@ -80,11 +80,7 @@ func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
-	defs, err := s.resources(ctx)
-	if err != nil {
-		return err
-	}
-	c, err := s.configuration(ctx)
+	defs, c, err := s.known(ctx)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"rampart/cli"
 	"rampart/fsm/lsf"
 	"rampart/fsm/lsf/conf"
+	"rampart/fsm/resource"
 )
 
 func bresources() *cli.Command {
@@ -38,6 +39,16 @@ func (s *session) configuration(ctx context.Context) (lsf.Config, error) {
 	}
 	c, _ := conf.Read(conf.FilesOf(named...), conf.Known{}) // what was checked once is not checked again
 	return c.Config, nil
+}
+
+// known returns the resources of the cluster, and what a site has configured.
+func (s *session) known(ctx context.Context) ([]resource.Def, lsf.Config, error) {
+	defs, err := s.resources(ctx)
+	if err != nil {
+		return nil, lsf.Config{}, err
+	}
+	c, err := s.configuration(ctx)
+	return defs, c, err
 }
 
 // limits prints the sections Limit as they are configured.

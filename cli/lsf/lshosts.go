@@ -29,7 +29,7 @@ func (s *session) staticHosts(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
-	defs, err := s.resources(ctx)
+	defs, c, err := s.known(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,10 +39,6 @@ func (s *session) staticHosts(ctx context.Context, opts *cli.Options) error {
 			return told("No host found")
 		}
 		return nil
-	}
-	c, err := s.configuration(ctx)
-	if err != nil {
-		return err
 	}
 	loads, err := s.loads(ctx)
 	if err != nil {

@@ -118,11 +118,7 @@ func (s *session) showLoad(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
-	defs, err := s.resources(ctx)
-	if err != nil {
-		return err
-	}
-	c, err := s.configuration(ctx)
+	defs, c, err := s.known(ctx)
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,11 @@ func NewTable() *Table {
 // Renewed takes what came with a renewal in a term, nothing if told is false, and returns what is refused of it, unless that was so the last time,
 // too. Known reports whether a site has a number of a name.
 func (t *Table) Renewed(term uint64, host pbs.HostName, told bool, values []Value, known func(string) bool) (refused []string, wish Wish) {
+	var report Report
+	var bad, reasons []string
+	if told {
+		report, bad, reasons = read(values, known)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
@@ -75,7 +80,6 @@ func (t *Table) Renewed(term uint64, host pbs.HostName, told bool, values []Valu
 	}
 	h.at = now
 	if told {
-		report, bad, reasons := read(values, known)
 		if !slices.Equal(reasons, h.refused) {
 			h.refused, refused = reasons, bad
 		}

@@ -55,9 +55,7 @@ func (b *Batch) Load(ctx context.Context, _ *connect.Request[api.LoadRequest]) (
 		if whole || !b.Loads.Fresh() {
 			return connect.NewResponse(msg), nil
 		}
-		select {
-		case <-changed:
-		case <-wait.Done():
+		if !pause(wait, changed) { // not at each of the thousands that renew in a second
 			return connect.NewResponse(msg), ctx.Err()
 		}
 	}

@@ -13,7 +13,7 @@ import (
 const (
 	// roomWithin bounds the wait of qrun for those that make way.
 	roomWithin = 30 * time.Second
-	// lookAgain is how long a change of the state waits for others before it is looked at.
+	// lookAgain is how long a change waits for others before it is looked at.
 	lookAgain = 20 * time.Millisecond
 )
 
@@ -85,7 +85,7 @@ func (b *Batch) room(ctx context.Context, p person, j *state.Job, t *turn) (stri
 	}
 }
 
-// pause waits for a change of the state, and a little longer; false: the time is over.
+// pause waits for a change, and a little longer; false: the time is over.
 func pause(ctx context.Context, changed <-chan struct{}) bool {
 	select {
 	case <-ctx.Done():
