@@ -60,6 +60,20 @@ func good() *Evidence {
 	return e
 }
 
+// The records of each hour tell the licences in use, which are neither a job's nor a reservation's.
+func TestJudge_HourPasses(t *testing.T) {
+	e := good()
+	const hourly = "11/21/2027 10:00:00;L;license;floating license hour:0 day:0 month:0 max:0\n"
+	for i := range e.Replicas {
+		r := &e.Replicas[i]
+		r.Ledger = map[string][]byte{"20271121": append([]byte(hourly), r.Ledger["20271121"]...)}
+		r.Records++
+	}
+	if v := Judge(e, lawsOfDesign()); !v.Good() {
+		t.Error(v.Broken)
+	}
+}
+
 func lawsOfDesign() []Law {
 	return slices.DeleteFunc(All(), func(l Law) bool { return l.Amount })
 }

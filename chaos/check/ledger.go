@@ -61,10 +61,13 @@ func recordsOf(r Replica, f *faults) []record {
 	return all
 }
 
+// hourly is the kind of the records of licences in use, which are about no job.
+const hourly = "L"
+
 func recordsByJob(r Replica, f *faults) map[string][]record {
 	books := make(map[string][]record)
 	for _, rec := range recordsOf(r, f) {
-		if !pbs.NamesReservation(rec.job) {
+		if rec.kind != hourly && !pbs.NamesReservation(rec.job) {
 			books[rec.job] = append(books[rec.job], rec)
 		}
 	}
