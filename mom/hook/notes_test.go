@@ -3,8 +3,11 @@ package hook
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"rampart/fsm/pbs"
 )
 
 // A script that fails is logged as PBS does: the class and the text of the exception, and where in
@@ -79,5 +82,29 @@ pbs.logmsg(pbs.EVENT_DEBUG, pbs.REVERSE_RESV_STATE[pbs.RESV_STATE_BEING_ALTERED]
 `)
 	if want := strings.Fields("8 node_fail_requeue reserve_start Mom acl_resv_user_enable route_destinations max_group_run_soft Variable_List schedselect RESV_STATE_BEING_ALTERED"); !slices.Equal(lines, want) {
 		t.Errorf("logged %q", lines)
+	}
+}
+
+// Every error of PBS's that this server refuses with has its name in both modules, once.
+func TestRuntime_NamesErrors(t *testing.T) {
+	var numbers []string
+	for n := pbs.UnknownJob; n <= pbs.PartitionApart; n++ {
+		if !strings.HasPrefix(n.Text(), "error ") && (n < pbs.NotAccountHolder || n > pbs.NoServer) {
+			numbers = append(numbers, strconv.Itoa(int(n)))
+		}
+	}
+	_, lines := try(t, newTestRuntime(t), queue(), `import pbs, pbs_ifl
+found = {}
+for name in dir(pbs):
+    if name.startswith("PBSE_"):
+        assert getattr(pbs, name) == getattr(pbs_ifl, name)
+        found.setdefault(getattr(pbs, name), []).append(name)
+for number in (`+strings.Join(numbers, ", ")+`):
+    if len(found.get(number, [])) != 1:
+        pbs.logmsg(pbs.EVENT_DEBUG, str(number))
+pbs.logmsg(pbs.EVENT_DEBUG, "%d %d %d %d" % (pbs.PBSE_NONE, pbs.PBSE_UNKJOBID, pbs.PBSE_BADSTATE, pbs.PBSE_HISTJOBID))
+`)
+	if want := []string{"0 15001 15016 15139"}; !slices.Equal(lines, want) {
+		t.Errorf("not named once each: %q, want %q", lines, want)
 	}
 }

@@ -226,7 +226,7 @@ func (s *Site) DiscardCheckpoint(ctx context.Context, k spool.TaskKey, alone boo
 	if alone && err == nil && t.Key.Job == k.Job {
 		t.Checkpoints.Kept = PartNone
 		if !t.Sister() {
-			s.discard(t)
+			s.discard(ctx, t)
 		}
 		s.clean(ctx, t)
 	}

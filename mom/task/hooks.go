@@ -125,15 +125,9 @@ func (r *Runner) conclude(ctx context.Context) {
 	})
 }
 
-// discard throws the output away; where hooks have to run first, off the runner's loop.
+// discard throws the output away, when the hooks of the end have run.
 func (r *Runner) discard(ctx context.Context) {
-	if r.site.Hooks == nil {
-		r.now(ctx, r.site.discard(r.task))
-		return
-	}
-	r.finish(ctx, func(ctx context.Context, t Task) Event {
-		return r.site.after(ctx, t, func(_ context.Context, t Task) Event { return r.site.discard(t) })
-	})
+	r.finish(ctx, func(ctx context.Context, t Task) Event { return r.site.after(ctx, t, r.site.discard) })
 }
 
 // stageOut brings files away when the hooks of the end have run.

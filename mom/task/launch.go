@@ -126,7 +126,7 @@ func (s *Site) bar(ctx context.Context, t Task) Event {
 		case err == nil && !found && t.goesOn():
 			return Delivered{}
 		case err == nil && !found:
-			return s.discard(t)
+			return s.discard(ctx, t)
 		case err == nil:
 			account, _ := s.account(ctx, t)
 			return Found{Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano()}}

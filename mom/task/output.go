@@ -42,7 +42,7 @@ func (s *Site) deliver(ctx context.Context, t Task) Event {
 		return nil
 	}
 	if accountErr == nil && t.Staging.Failure == "" && !t.private() {
-		s.sweep(ctx, t, a)
+		s.sweep(ctx, t)
 	}
 	var failures []error
 	streams, dead := t.streams(), make(map[string]error)
@@ -209,8 +209,17 @@ func (o Order) defaultName(kind string) string {
 // "12[3].srv.OU".
 func (o Order) nameInFolder(kind string) string { return string(o.Key.Job) + "." + kind }
 
-// discard removes the output of a run that counts for nothing.
-func (s *Site) discard(t Task) Event {
+// discard removes the output of a run that counts for nothing, and the files that were staged for it: its next
+// run brings its own. A job's own folder goes with all that is in it.
+func (s *Site) discard(ctx context.Context, t Task) Event {
+	sweeping, done := context.WithTimeout(ctx, sweepFor)
+	defer done()
+	if !t.private() {
+		s.sweep(sweeping, t)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
 	for _, kind := range []string{stdout, stderr} {
 		if err := os.Remove(s.Spool.Output(t.Key.Job, kind)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			s.Logger.Warn("output not removed", "job", t.Key.Job, "err", err)

@@ -124,7 +124,7 @@ func (s *Site) stageIn(ctx context.Context, t Task) StagedIn {
 				s.Lines.File(pbs.LogAdmin, t.Key.Job, text)
 			}
 			sweeping, done := context.WithTimeout(context.WithoutCancel(ctx), sweepFor)
-			s.sweep(sweeping, t, a)
+			s.sweep(sweeping, t)
 			done()
 			return StagedIn{Failure: "File stage in failed: " + text}
 		}
@@ -185,10 +185,13 @@ func (s *Site) announceExiting(t Task) {
 }
 
 // sweep removes files that were staged and are needed no more.
-func (s *Site) sweep(ctx context.Context, t Task, a Account) {
+func (s *Site) sweep(ctx context.Context, t Task) {
 	paths, err := s.Spool.Staged(t.Key)
 	if err == nil && len(paths) > 0 {
-		err = proc.AsOwner(ctx, s.owner(a), func() error { return files.Remove(paths) })
+		var a Account
+		if a, err = s.account(ctx, t); err == nil {
+			err = proc.AsOwner(ctx, s.owner(a), func() error { return files.Remove(paths) })
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		s.Lines.File(pbs.LogAdmin, t.Key.Job, fmt.Sprintf("Unable to delete file %v", err))

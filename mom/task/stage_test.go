@@ -224,6 +224,35 @@ func TestStages_InFails(t *testing.T) {
 	}
 }
 
+// What was brought for a run that counts for nothing goes with its output: the start was refused, or the job was
+// deleted or requeued (specification: breadth 1.17).
+func TestStages_NothingStaysOfARunThatIsNone(t *testing.T) {
+	for name, discard := range map[string]func(*Runner, context.Context){"plain": (*Runner).discard, "behind the bar": (*Runner).bar} {
+		t.Run(name, func(t *testing.T) {
+			s, _, task := stageSite(t, "in/data", "mine")
+			home := s.Accounts.(people).account.Home
+			with("stagein", "data@hosta:in/data")(&task)
+			if ev := s.stageIn(t.Context(), task); ev.Failure != "" || !exists(home+"/data") {
+				t.Fatalf("staged in: %+v", ev)
+			}
+			put(t, s.Spool.Output(task.Key.Job, stdout), "text")
+			task.Life.State, task.Result = Delivering, &spool.Ended{NeverStarted: true}
+			r := NewRunner(s, task)
+			r.mail = make(chan letter, 1)
+			discard(r, t.Context())
+			if l := <-r.mail; l.event == nil {
+				t.Error("no event")
+			}
+			if exists(home+"/data") || exists(s.Spool.Output(task.Key.Job, stdout)) {
+				t.Error("files of a run that is none stay")
+			}
+			if !exists(home+"/in/data") || !exists(home+"/mine") {
+				t.Error("what was nobody's to remove is gone")
+			}
+		})
+	}
+}
+
 // A host that does not answer is asked once, not for each of its files.
 func TestStages_DeadHost(t *testing.T) {
 	s, c, task := stageSite(t, "a", "b")

@@ -9,11 +9,11 @@ import json
 import os
 import subprocess
 
-from pbs._constants import ATTRS as _ATTRS, MGR_CMDS as _MGR_CMDS, names as _names
+from pbs._constants import ATTRS as _ATTRS, ERRORS as _ERRORS, MGR_CMDS as _MGR_CMDS, names as _names
 
 globals().update(_names({}))
 
-PBSE_NONE, PBSE_UNKJOBID, PBSE_SYSTEM, PBSE_IVALREQ, PBSE_NOCONNECTS = 0, 15001, 15010, 15004, 15033
+PBSE_NONE, PBSE_SYSTEM, PBSE_IVALREQ = (_ERRORS[word] for word in ("NONE", "SYSTEM", "IVALREQ"))
 
 pbs_errno = PBSE_NONE
 
