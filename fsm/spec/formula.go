@@ -11,7 +11,7 @@ import (
 
 // A Formula is an arithmetic expression as job_sort_formula has it: numbers, names, the
 // operators of Python (+ - * / // % **, comparisons, and, or, not, X if C else Y), the numbers and
-// functions of its module math, and abs, bool, int, float, max, min, pow and round.
+// functions of its module math, and abs, bool, int, float, max, min, pow, round and sum.
 type Formula struct {
 	root    term
 	names   []string
@@ -251,7 +251,7 @@ func (p *formulaParser) atom() term {
 	p.next()
 	if word == "math" && p.word == "." { // math.sqrt is sqrt
 		p.next()
-		if word = p.word; constants[word] == 0 && functions[word].do == nil {
+		if word = p.word; constants[word] == 0 && functions[word].least == 0 {
 			return p.fail()
 		}
 		p.next()
@@ -288,21 +288,75 @@ func (p *formulaParser) call(name string) term {
 	}
 	p.inexact = p.inexact || f.inexact
 	p.next()
-	var args []term
+	if f.ofLists != nil {
+		return p.callOfLists(f)
+	}
+	args := p.arguments(")")
+	if len(args) < f.least || len(args) > f.most {
+		return p.fail()
+	}
+	if f.pair != nil {
+		return p.callOfPair(f, args[0])
+	}
+	return func(v func(string) float64) float64 { return f.do(valuesOf(args, v)) }
+}
+
+// arguments reads expressions up to what closes them.
+func (p *formulaParser) arguments(closing string) (args []term) {
 	for {
 		args = append(args, p.choice())
 		if _, more := p.take(","); !more {
 			break
 		}
 	}
-	if _, closed := p.take(")"); !closed || len(args) < f.least || len(args) > f.most {
+	if _, closed := p.take(closing); !closed || len(args) > maxOperands {
+		p.fail()
+	}
+	return args
+}
+
+func valuesOf(args []term, v func(string) float64) []float64 {
+	values := make([]float64, len(args))
+	for i, a := range args {
+		values[i] = a(v)
+	}
+	return values
+}
+
+func (p *formulaParser) callOfLists(f function) term {
+	lists := make([][]term, f.most)
+	for i := range lists {
+		if i > 0 {
+			if _, more := p.take(","); !more {
+				return p.fail()
+			}
+		}
+		open, ok := p.take("[", "(")
+		if !ok {
+			return p.fail()
+		}
+		lists[i] = p.arguments(map[string]string{"[": "]", "(": ")"}[open])
+	}
+	if _, closed := p.take(")"); !closed {
 		return p.fail()
 	}
 	return func(v func(string) float64) float64 {
-		values := make([]float64, len(args))
-		for i, a := range args {
-			values[i] = a(v)
+		values := make([][]float64, len(lists))
+		for i, list := range lists {
+			values[i] = valuesOf(list, v)
 		}
-		return f.do(values)
+		return f.ofLists(values)
 	}
+}
+
+// callOfPair reads which of two results is meant: [0] or [1].
+func (p *formulaParser) callOfPair(f function, arg term) term {
+	_, opened := p.take("[")
+	which, known := p.take("0", "1")
+	_, closed := p.take("]")
+	if !opened || !known || !closed {
+		return p.fail()
+	}
+	i := int(which[0] - '0')
+	return func(v func(string) float64) float64 { return f.pair(arg(v))[i] }
 }

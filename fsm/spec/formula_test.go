@@ -27,13 +27,24 @@ func TestFormula(t *testing.T) {
 		"1e3 + .5":                             1000.5,
 		"unknown":                              0,
 		"--1":                                  1,
-		"ceil(fabs(-ncpus*(20/100.00)*sqrt(100)))": 8,
-		"round(math.sin(math.pi/2)*ncpus, 3)":      4,
-		"comb(5, 2) + perm(3,2) + factorial(4)":    40,
-		"gcd(12, 18) + fmod(7, 4) + trunc(2.9)":    11,
-		"round(2.5) + round(1234, -2)":             1202,
-		"log(8, 2) + log2(4) + hypot(3, 4)":        10,
-		"degrees(pi) + (1 if isnan(nan) else 2)":   181,
+		"ceil(fabs(-ncpus*(20/100.00)*sqrt(100)))":           8,
+		"round(math.sin(math.pi/2)*ncpus, 3)":                4,
+		"comb(5, 2) + perm(3,2) + factorial(4)":              40,
+		"gcd(12, 18) + fmod(7, 4) + trunc(2.9)":              11,
+		"round(2.5) + round(1234, -2)":                       1202,
+		"log(8, 2) + log2(4) + hypot(3, 4)":                  10,
+		"degrees(pi) + (1 if isnan(nan) else 2)":             181,
+		"isqrt(17) + isqrt(9.9) + lcm(4, 6) + lcm(2, 3, 5)":  49,
+		"gcd(12, 18, 8) + gcd(-5) + hypot(2, 3, 6)":          14,
+		"isclose(1, 1 + 1e-10) + 2 * isclose(1, 1.1)":        1,
+		"cbrt(27) + exp2(5) + (nextafter(1, 2) == 1+ulp(1))": 36,
+		"fsum([1e100, 1, -1e100]) + sum((1, 2, 3))":          7,
+		"prod([ncpus, 2, 3]) + dist((1, 2), [4, 6])":         29,
+		"modf(7.25)[0] + modf(7.25)[1] + frexp(8)[1]":        11.25,
+		"frexp(8)[0] + (ulp(1) < 1e-15)":                     1.5,
+		"isqrt(-1)":                                          0,
+		"dist([1], [1, 2]) + fsum([inf])":                    0,
+		"math.fsum([1])":                                     1,
 	} {
 		f, err := ParseFormula(text)
 		if err != nil {
@@ -49,7 +60,7 @@ func TestFormula(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"", "1 +", "(1", "1)", "f(1)", "max()", "pow(1)", "1 2", "a.b", "x if", "x if y", "import os", "__import__('os')", "1..2", "\"a\"",
-		"$", "and", "math.name", "math.", "sin()", "1.sqrt(4)", strings.Repeat("(", 200) + "1" + strings.Repeat(")", 200), strings.Repeat("2**", 200) + "2",
+		"$", "and", "math.name", "math.", "sin()", "modf(1)", "modf(1)[2]", "frexp(1)[0", "fsum(1)", "fsum([1)", "prod([])", "dist([1])", "sum([1], 2)", "[1]", "1.sqrt(4)", strings.Repeat("(", 200) + "1" + strings.Repeat(")", 200), strings.Repeat("2**", 200) + "2",
 	} {
 		if _, err := ParseFormula(bad); err == nil {
 			t.Errorf("%q was taken", bad)

@@ -1,8 +1,6 @@
 package spec
 
-import (
-	"math"
-)
+import "math"
 
 func truth(b bool) float64 {
 	if b {
@@ -28,10 +26,16 @@ var arithmetic = map[string]func(a, b float64) float64{
 	"or":  func(a, b float64) float64 { return truth(a != 0 || b != 0) },
 }
 
-// A function takes between least and most arguments.
+// maxOperands bounds the arguments of a function, and the items of a list.
+const maxOperands = 64
+
+// A function takes between least and most arguments. One of lists takes lists of numbers, [a, b] or (a, b). One of pairs has
+// two results, of which an index behind it chooses one.
 type function struct {
 	least, most int
 	do          func([]float64) float64
+	ofLists     func([][]float64) float64
+	pair        func(float64) [2]float64
 	inexact     bool
 }
 
@@ -60,9 +64,14 @@ var functions = map[string]function{
 	"copysign": ofTwo(math.Copysign), "fmod": ofTwo(math.Mod), "remainder": ofTwo(math.Remainder), "ldexp": ofTwo(func(a, n float64) float64 {
 		return math.Ldexp(a, int(max(-5000, min(5000, n))))
 	}),
-	"gcd": ofTwo(gcd), "comb": ofTwo(comb), "perm": ofTwo(perm),
-	"max": {least: 1, most: 64, do: func(a []float64) float64 { return fold(a, math.Max) }},
-	"min": {least: 1, most: 64, do: func(a []float64) float64 { return fold(a, math.Min) }},
+	"gcd": ofAll(0, gcd), "lcm": ofAll(1, lcm), "isqrt": ofOne(isqrt), "nextafter": ofTwo(math.Nextafter), "ulp": ofOne(ulp), "comb": ofTwo(comb), "perm": ofTwo(perm),
+	"isclose": {least: 2, most: 2, do: func(a []float64) float64 { return truth(near(a[0], a[1])) }},
+	"max":     {least: 1, most: maxOperands, do: func(a []float64) float64 { return fold(a[0], a[1:], math.Max) }},
+	"min":     {least: 1, most: maxOperands, do: func(a []float64) float64 { return fold(a[0], a[1:], math.Min) }},
+	"fsum":    ofLists(1, func(a [][]float64) float64 { return exactSum(a[0]) }),
+	"prod":    ofLists(1, func(a [][]float64) float64 { return fold(1, a[0], func(a, b float64) float64 { return a * b }) }),
+	"sum":     ofLists(1, func(a [][]float64) float64 { return fold(0, a[0], func(a, b float64) float64 { return a + b }) }),
+	"modf":    {least: 1, most: 1, pair: modf}, "frexp": {least: 1, most: 1, pair: frexp},
 
 	"exp": inexactly(ofOne(math.Exp)), "expm1": inexactly(ofOne(math.Expm1)), "log10": inexactly(ofOne(math.Log10)),
 	"log2": inexactly(ofOne(math.Log2)), "log1p": inexactly(ofOne(math.Log1p)), "log": inexactly(function{least: 1, most: 2, do: logarithm}),
@@ -72,7 +81,17 @@ var functions = map[string]function{
 	"asinh": inexactly(ofOne(math.Asinh)), "acosh": inexactly(ofOne(math.Acosh)), "atanh": inexactly(ofOne(math.Atanh)),
 	"erf": inexactly(ofOne(math.Erf)), "erfc": inexactly(ofOne(math.Erfc)), "gamma": inexactly(ofOne(math.Gamma)),
 	"lgamma": inexactly(ofOne(func(a float64) float64 { v, _ := math.Lgamma(a); return v })),
-	"atan2":  inexactly(ofTwo(math.Atan2)), "hypot": inexactly(ofTwo(math.Hypot)), "pow": inexactly(ofTwo(math.Pow)),
+	"atan2":  inexactly(ofTwo(math.Atan2)), "hypot": inexactly(ofAll(0, math.Hypot)), "pow": inexactly(ofTwo(math.Pow)),
+	"cbrt": inexactly(ofOne(math.Cbrt)), "exp2": inexactly(ofOne(math.Exp2)), "dist": inexactly(ofLists(2, distance)),
+}
+
+// ofAll combines all arguments, one after the other, with what stands for none.
+func ofAll(none float64, f func(a, b float64) float64) function {
+	return function{least: 1, most: maxOperands, do: func(a []float64) float64 { return fold(none, a, f) }}
+}
+
+func ofLists(n int, f func([][]float64) float64) function {
+	return function{least: n, most: n, ofLists: f}
 }
 
 func ofTwo(f func(a, b float64) float64) function {
@@ -101,50 +120,8 @@ func logarithm(a []float64) float64 {
 	return math.Log(a[0]) / math.Log(a[1])
 }
 
-// whole tells whether a number counts something; Python refuses others where that is asked for.
-func whole(a float64) bool { return a >= 0 && a == math.Trunc(a) && a <= 1e6 }
-
-func factorial(a float64) float64 { return perm(a, a) }
-
-// perm counts the ordered choices of k out of n.
-func perm(n, k float64) float64 {
-	if !whole(n) || !whole(k) {
-		return math.NaN()
-	}
-	product := 1.0
-	for i := n; i > n-k && !math.IsInf(product, 0) && product != 0; i-- {
-		product *= i
-	}
-	return product
-}
-
-// comb counts the choices of k out of n.
-func comb(n, k float64) float64 {
-	if !whole(n) || !whole(k) || k > n {
-		return truth(false)
-	}
-	k = min(k, n-k)
-	product := 1.0
-	for i := 1.0; i <= k && !math.IsInf(product, 0); i++ {
-		product = float64(product*(n-k+i)) / i
-	}
-	return product
-}
-
-func gcd(a, b float64) float64 {
-	a, b = math.Abs(math.Trunc(a)), math.Abs(math.Trunc(b))
-	for range 2000 {
-		if b == 0 || math.IsNaN(b) || math.IsInf(b, 0) {
-			break
-		}
-		a, b = b, math.Mod(a, b)
-	}
-	return a
-}
-
-func fold(a []float64, f func(a, b float64) float64) float64 {
-	v := a[0]
-	for _, n := range a[1:] {
+func fold(v float64, a []float64, f func(a, b float64) float64) float64 {
+	for _, n := range a {
 		v = f(v, n)
 	}
 	return v
