@@ -118,20 +118,27 @@ func editHook(tx *state.Tx, h *state.Hook, ch AttrChange) error {
 	return nil
 }
 
-// hookRange is what order may be.
-func hookRange(h *state.Hook) (low, high int64) {
+// hookOrder refuses an order that hooks of the type do not have. As a PBS does, it names 1 as the least one of a site's
+// hooks, and takes what is below 0.
+func hookOrder(h *state.Hook) error {
+	low, high := int64(1), int64(1000)
+	n := h.Int("order")
 	if h.Builtin() {
-		return -1000, 2000
+		low, high = -1000, 2000
+	} else if n >= -1000 && n < 0 {
+		return nil
 	}
-	return 1, 1000
+	if n < low || n > high {
+		return pbs.Errorf(pbs.HookError, "order given (%d) is outside the acceptable range of [%d, %d] for type '%s'.", n, low, high, h.Get("type"))
+	}
+	return nil
 }
 
 // coherent refuses values that do not go with each other. freq needs its event only when
 // it is set: who takes the event away and brings it back finds it as it was.
 func coherent(h *state.Hook, changes []AttrChange) error {
-	low, high := hookRange(h)
-	if n := h.Int("order"); n < low || n > high {
-		return pbs.Errorf(pbs.HookError, "order given (%d) is outside the acceptable range of [%d, %d] for type '%s'.", n, low, high, h.Get("type"))
+	if err := hookOrder(h); err != nil {
+		return err
 	}
 	touched := func(name string) bool {
 		return slices.ContainsFunc(changes, func(ch AttrChange) bool { return ch.Entry.Name == name && ch.Op != OpUnset })

@@ -87,6 +87,7 @@ func TestHook_Refusals(t *testing.T) {
 	before := w.hookText("h1")
 	for setting, want := range map[string]string{
 		"order=0":                       "order given (0) is outside the acceptable range of [1, 1000] for type 'site'.",
+		"order=-1001":                   "order given (-1001) is outside the acceptable range of [1, 1000] for type 'site'.",
 		"order=1001":                    "order given (1001) is outside the acceptable range of [1, 1000] for type 'site'.",
 		"alarm=0":                       "alarm value '0' of a hook must be > 0",
 		"user=joe":                      "user value of a hook must be pbsadmin,pbsuser",
@@ -157,7 +158,7 @@ func TestHook_EventsAddAndTakeAway(t *testing.T) {
 // The scripts decide at which events hooks run, and in which order.
 func TestHook_RunsInOrder(t *testing.T) {
 	w := newWriter(t)
-	for _, s := range [][]string{{"second", "order=2"}, {"first", "order=1"}, {"third", "order=2"}, {"off", "enabled=false"}} {
+	for _, s := range [][]string{{"second", "order=2"}, {"first", "order=-1"}, {"third", "order=2"}, {"off", "enabled=false"}} {
 		if err := w.hook(s[0], "event=queuejob", s[1]); err != nil {
 			t.Fatal(err)
 		}
