@@ -85,7 +85,7 @@ func (c *Cluster) recordsWanted(ctx context.Context, v *state.View, r *api.JobRe
 	if err != nil {
 		return "", recordDays{}, err
 	}
-	if p.perm < attr.Manager || id.Seq() >= v.Cluster().NextJob {
+	if p.perm < attr.Manager || id.Seq() >= v.Cluster().NextJob && !v.Cluster().NumbersAgain {
 		return "", recordDays{}, pbs.Refuse(pbs.UnknownJob)
 	}
 	back := int(min(r.GetDays(), 36500))

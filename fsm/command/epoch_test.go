@@ -30,6 +30,32 @@ func TestNewEpoch_NumbersGoOnHigher(t *testing.T) {
 	}
 }
 
+// After max_job_sequence_id numbers begin again at 0, but for those that jobs and reservations have; a lower value counts at once.
+func TestSubmit_NumbersBeginAgain(t *testing.T) {
+	w := newWriter(t)
+	submit := func() (ids []pbs.JobID) {
+		for range 3 {
+			w.submit(nil)
+			ids = append(ids, pbs.NewJobID(w.View().Cluster().NextJob-1, "srv"))
+		}
+		return ids
+	}
+	if got, want := submit(), []pbs.JobID{"0.srv", "1.srv", "2.srv"}; !slices.Equal(got, want) {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	w.must(&DeleteJob{Job: "1.srv", History: true})
+	w.must(&NewEpoch{Epoch: 9, Skip: 9999998 - w.View().Cluster().NextJob})
+	if got, want := submit(), []pbs.JobID{"9999998.srv", "9999999.srv", "1.srv"}; !slices.Equal(got, want) {
+		t.Errorf("at the end of the numbers %q, want %q", got, want)
+	}
+	if got, want := submit(), []pbs.JobID{"3.srv", "4.srv", "5.srv"}; !slices.Equal(got, want) {
+		t.Errorf("then %q, want %q", got, want)
+	}
+	if err := w.View().Check(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNewEpoch_RecoveryTakesTheOthersOffTheRecord(t *testing.T) {
 	w := newWriter(t)
 	w.must(&RaiseLevel{Level: LevelMembers})

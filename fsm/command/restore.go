@@ -119,6 +119,7 @@ func (r *restoring) run(c *Restore) error {
 func (r *restoring) begin(c *Restore) error {
 	cl, from := r.next.EditCluster(), r.file.Cluster()
 	cl.NextJob, cl.NextSeq = max(cl.NextJob, from.NextJob), max(cl.NextSeq, from.NextSeq)+EpochSkip
+	cl.NumbersAgain = cl.NumbersAgain || from.NumbersAgain
 	cl.LastRecord = max(cl.LastRecord, c.LastRecord)
 	if c.Founding {
 		cl.LastRecord, cl.Backups = max(cl.LastRecord, from.LastRecord), from.Backups

@@ -195,7 +195,7 @@ func (t *tables) checkJobs() error {
 		if _, ok := t.Queue(j.Queue); !ok && j.State != pbs.Finished {
 			errs = append(errs, fmt.Errorf("job %s is in queue %q, which is none", j.ID, j.Queue))
 		}
-		if j.Seq >= t.cluster.NextJob {
+		if j.Seq >= t.cluster.NextJob && !t.cluster.NumbersAgain {
 			errs = append(errs, fmt.Errorf("job %s is beyond the next job id %d", j.ID, t.cluster.NextJob))
 		}
 		if err := errors.Join(checkRun(j), t.checkArray(j), t.checkDepends(j), t.checkSisters(j), t.checkRelease(j)); err != nil {

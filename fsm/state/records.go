@@ -19,6 +19,7 @@ type Cluster struct {
 	LeaderHost   pbs.HostName    `cbor:"7,keyasint,omitempty"` // server_host of qstat -Bf
 	FeatureLevel uint32          `cbor:"8,keyasint,omitempty"`
 	NextJob      uint64          `cbor:"9,keyasint,omitempty"`  // sequence number of the next job
+	NumbersAgain bool            `cbor:"54,keyasint,omitempty"` // they have begun again at 0 after max_job_sequence_id
 	LastRecord   uint64          `cbor:"10,keyasint,omitempty"` // number of the last accounting record (L10)
 	NextSeq      uint64          `cbor:"11,keyasint,omitempty"` // order of creation of queues, vnodes and requests
 	GossipKeys   [][]byte        `cbor:"12,keyasint,omitempty"` // the first one encrypts

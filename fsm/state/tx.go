@@ -325,11 +325,37 @@ func (tx *Tx) DeleteResource(name string) {
 	tx.digest += delta
 }
 
-// NextJob takes the next sequence number for a job.
+// NextJob takes the next sequence number for a job or a reservation. After max_job_sequence_id it begins again at 0
+// and leaves out those in use; when all of them are, it goes on beyond.
 func (tx *Tx) NextJob() uint64 {
 	c := tx.EditCluster()
-	c.NextJob++
-	return c.NextJob - 1
+	most := uint64(max(0, tx.Server().Int("max_job_sequence_id")))
+	n, again := c.NextJob, false
+	for {
+		switch {
+		case n > most && !again:
+			n, again = 0, true
+		case tx.numbered(n):
+			n++
+		default:
+			c.NextJob, c.NumbersAgain = n+1, c.NumbersAgain || again
+			return n
+		}
+	}
+}
+
+// numbered reports whether a job or a reservation has the sequence number.
+func (tx *Tx) numbered(n uint64) bool {
+	for j := range tx.JobsFrom(n, 0) {
+		if j.Seq == n {
+			return true
+		}
+		break // they come in the order of their numbers
+	}
+	for r := range tx.reservations.from(&Reservation{Seq: n}) {
+		return r.Seq == n
+	}
+	return false
 }
 
 // NextSeq takes the next number of the order of creation.
