@@ -58,7 +58,7 @@ func TestReplay_SaysWhatIsWrong(t *testing.T) {
 		`{"data":{"event":"queuejob"}}`:   "it names no hook",
 		`no event`:                        "invalid character",
 	} {
-		saved := filepath.Join(t.TempDir(), "saved.in")
+		saved := filepath.Join(t.TempDir(), "saved.data")
 		if err := os.WriteFile(saved, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -8,12 +8,16 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 )
 
-// Replay runs a hook by hand on an event that was kept (FILE.in): its own script, or another
+// Replay runs a hook by hand on an event that was kept (FILE.in, with FILE.data beside it): its own script, or another
 // one. What the script logs and answers is written to out. Nothing that it asks of the
 // cluster is answered, and nothing that it wants takes effect.
 func Replay(ctx context.Context, saved, script string, out io.Writer) error {
+	if base, in := strings.CutSuffix(saved, ".in"); in {
+		saved = base + ".data"
+	}
 	text, err := os.ReadFile(saved)
 	if err != nil {
 		return err

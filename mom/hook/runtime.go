@@ -249,22 +249,7 @@ func (r *Runtime) do(ctx context.Context, run Run, exchange func(*request) (*Ans
 	began := time.Now()
 	answer, err := exchange(req)
 	if run.Debug != "" {
-		r.keep(&run, req, answer, began)
+		keep(&run, req, answer, began, r.opts.Logger)
 	}
 	return answer, err
-}
-
-// keep leaves the input and the output of a run where whoever debugs it looks.
-func (r *Runtime) keep(run *Run, req *request, answer *Answer, began time.Time) {
-	base := filepath.Join(run.Debug, fmt.Sprintf("hook_%s_%s_%d", run.Event.Event, run.Hook.Name, began.UnixNano()))
-	in, err1 := json.MarshalIndent(req, "", " ")
-	out, err2 := json.MarshalIndent(answer, "", " ")
-	err := errors.Join(err1, err2, os.MkdirAll(run.Debug, 0o700))
-	if err == nil {
-		served, _ := json.MarshalIndent(map[string]any{"host": req.Data.Host, "resources": req.Data.Resources}, "", " ")
-		err = errors.Join(os.WriteFile(base+".in", in, 0o600), os.WriteFile(base+".data", served, 0o600), os.WriteFile(base+".out", out, 0o600))
-	}
-	if err != nil {
-		r.opts.Logger.Warn("input and output of a hook not kept", "hook", run.Hook.Name, "err", err)
-	}
 }

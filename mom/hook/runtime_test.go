@@ -336,15 +336,37 @@ func TestRuntime_User(t *testing.T) {
 	}
 }
 
+// A periodic hook finds the reservations by their names, at its event too.
+func TestRuntime_ReservationList(t *testing.T) {
+	_, lines := try(t, newTestRuntime(t), &Event{Event: "periodic"}, "import pbs\nfor n, r in pbs.event().resv_list.items():\n    pbs.logmsg(7, n + ' ' + r.Reserve_Name)", func(run *Run) {
+		run.Source = fakeSource{"resv": {{Name: "R1.srv", Attrs: []Attr{{"Reserve_Name", "", "night"}}}}}
+	})
+	if want := []string{"R1.srv night"}; !slices.Equal(lines, want) {
+		t.Errorf("reservations %q, want %q", lines, want)
+	}
+}
+
 func TestRuntime_Debug(t *testing.T) {
 	dir := t.TempDir()
-	try(t, newTestRuntime(t), queue(), "pass", func(run *Run) { run.Debug = dir })
+	script := "import pbs\nj = pbs.event().job\nj.Resource_List['mem'] = pbs.size('3gb')\nj.project = None\nj.comment = 'a\\nb'\n"
+	try(t, newTestRuntime(t), queue(), script, func(run *Run) { run.Debug = dir })
 	for _, suffix := range []string{".in", ".data", ".out"} {
 		if found, _ := filepath.Glob(filepath.Join(dir, "hook_queuejob_h1_*"+suffix)); len(found) != 1 {
 			t.Errorf("kept %v with %s", found, suffix)
 		}
 	}
 	kept, _ := filepath.Glob(filepath.Join(dir, "*.in"))
+	answers, _ := filepath.Glob(filepath.Join(dir, "*.out"))
+	for file, want := range map[string]string{
+		kept[0]: "type=queuejob alarm=5 hook_name=h1 requestor=ann requestor_host=login1 job.Job_Name=x " +
+			"job.Resource_List[select]=2:ncpus=1 job.Resource_List[mem]=2gb",
+		answers[0]: `accept=True job.Resource_List[mem]=3gb job.comment=a\nb job.project=None`,
+	} {
+		text, err := os.ReadFile(file)
+		if got := strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(string(text)), "pbs.event().", ""), "\n", " "); err != nil || got != want {
+			t.Errorf("%s has %s, want %s, %v", file, got, want, err)
+		}
+	}
 	other := filepath.Join(dir, "other.py")
 	if err := os.WriteFile(other, []byte("import pbs\npbs.logmsg(7, 'again ' + pbs.event().hook_name)"), 0o600); err != nil {
 		t.Fatal(err)

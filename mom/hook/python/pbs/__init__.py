@@ -145,7 +145,7 @@ class _event:
         if member == "job_list":
             return {j["name"]: job(j["name"], j["attrs"], settable, j.get("ms", False)) for j in found or ()}
         if member == "resv_list":
-            return {}
+            return None  # until somebody looks at it
         if member == "env":
             return _env(found or {})
         if member == "argv":
@@ -156,6 +156,8 @@ class _event:
 
     def __getattr__(self, name):
         members = self.__dict__.get("_members", {})
+        if name == "resv_list" and members.get(name, 0) is None:
+            members[name] = {r.resvid: r for r in server().resvs()}
         if name in members:
             return members[name]
         raise EventIncompatibleError("'%s' is not a member of this event" % name)
