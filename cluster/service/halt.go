@@ -36,6 +36,12 @@ const (
 
 // Stop prepares the end of all replicas, and ends them: qterm.
 func (h *Halt) Stop(ctx context.Context, r *connect.Request[api.StopRequest]) (*connect.Response[api.StopReply], error) {
+	out, err := h.stop(ctx, r)
+	h.rejectedAs(ctx, typeTerm, err)
+	return out, err
+}
+
+func (h *Halt) stop(ctx context.Context, r *connect.Request[api.StopRequest]) (*connect.Response[api.StopReply], error) {
 	v, err := h.present(ctx)
 	if err != nil {
 		return nil, err

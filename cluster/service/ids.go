@@ -80,11 +80,17 @@ const (
 	typeRun     = 15
 	typeSignal  = 18
 	typeStatus  = 19
+	typeSelect  = 51
 	typeMessage = 10
 	typeMove    = 12
 	typeTerm    = 17
 	typeOrder   = 50
 	typeRelNode = 90
+
+	typeStatusQueue  = 20
+	typeStatusServer = 21
+	typeStatusNode   = 58
+	typeStatusResv   = 71
 
 	typeReserve   = 70
 	typeDropResv  = 72

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -42,7 +43,28 @@ type listing struct {
 
 // List reads objects at any replica, served locally (L11).
 func (b *Batch) List(ctx context.Context, r *connect.Request[api.ListRequest], stream *connect.ServerStream[api.ListReply]) error {
-	return b.list(ctx, r.Msg, stream.Send)
+	return b.listed(ctx, r.Msg, stream.Send)
+}
+
+// listed is list for a request of somebody's: the log tells once of what was not shown.
+func (b *Batch) listed(ctx context.Context, r *api.ListRequest, send func(*api.ListReply) error) error {
+	var refused error
+	err := b.list(ctx, r, func(reply *api.ListReply) error {
+		for _, o := range reply.GetObjects() {
+			if why := o.GetRefusal(); refused == nil && why != nil {
+				refused = pbs.Refuse(pbs.Code(why.GetCode()))
+			}
+		}
+		return send(reply)
+	})
+	number, known := statusTypes[r.GetKind()]
+	if number == typeStatus && len(r.GetWhere()) > 0 {
+		number = typeSelect
+	}
+	if known {
+		b.rejectedAs(ctx, number, cmp.Or(err, refused))
+	}
+	return err
 }
 
 func (b *Batch) list(ctx context.Context, req *api.ListRequest, send func(*api.ListReply) error) error {

@@ -10,10 +10,12 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/transport"
+	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 )
 
-// requestTypes are PBS's numbers of the requests that change something.
+// requestTypes are PBS's numbers of the requests on jobs and objects that change something, and statusTypes those
+// of such that ask for them.
 var requestTypes = map[string]int{
 	apiconnect.BatchSubmitProcedure: typeSubmit, apiconnect.BatchAlterProcedure: typeAlter, apiconnect.BatchHoldProcedure: typeHold,
 	apiconnect.BatchReleaseProcedure: typeRelease, apiconnect.BatchSignalProcedure: typeSignal, apiconnect.BatchDeleteProcedure: typeDelete,
@@ -24,12 +26,23 @@ var requestTypes = map[string]int{
 	apiconnect.BatchDeleteReservationProcedure: typeDropResv,
 }
 
+var statusTypes = map[api.ObjectKind]int{
+	api.ObjectKind_OBJECT_KIND_JOB: typeStatus, api.ObjectKind_OBJECT_KIND_QUEUE: typeStatusQueue, api.ObjectKind_OBJECT_KIND_SERVER: typeStatusServer,
+	api.ObjectKind_OBJECT_KIND_VNODE: typeStatusNode, api.ObjectKind_OBJECT_KIND_HOST: typeStatusNode, api.ObjectKind_OBJECT_KIND_RESERVATION: typeStatusResv,
+}
+
 // rejected logs a request that was refused, in the words of PBS. What has failed for other reasons
 // is no refusal, and is asked again.
 func (c *base) rejected(ctx context.Context, r connect.AnyRequest, err error) {
+	if number, known := requestTypes[r.Spec().Procedure]; known {
+		c.rejectedAs(ctx, number, err)
+	}
+}
+
+// rejectedAs is rejected for a request of a type.
+func (c *base) rejectedAs(ctx context.Context, number int, err error) {
 	refusal, ok := errors.AsType[*pbs.Error](err)
-	number, known := requestTypes[r.Spec().Procedure]
-	if !ok || !known || c.Log == nil {
+	if !ok || c.Log == nil {
 		return
 	}
 	who := ""
