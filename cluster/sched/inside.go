@@ -231,7 +231,7 @@ func (c *cycle) tryInside(j *state.Job, id pbs.JobID, cl *class, in *inside) boo
 		in.renew(c.future)
 		if placed, ok := in.world.placeFor(j, cl); ok {
 			in.take(c, j, placed)
-			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed.String(), changes: c.shrunk(j, id, walltime(j))})
+			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, More: j.More(), ExecVnode: placed.String(), changes: c.shrunk(j, id, walltime(j))})
 			c.planned(j)
 			return true
 		}

@@ -40,6 +40,7 @@ type Plan struct {
 type Start struct {
 	Job       pbs.JobID
 	Select    string // of the job when it was planned
+	More      string // Job.More then
 	ExecVnode string
 	Choice    int // which of the alternatives of the job was placed
 
@@ -58,7 +59,7 @@ func (s Start) Command(v *state.View, heed bool) *command.StartJob {
 func (s Start) command(when string, heed bool) *command.StartJob {
 	return &command.StartJob{
 		Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: "Job run at " + when + " on " + s.ExecVnode,
-		Changes: s.changes, Choice: s.Choice,
+		Changes: s.changes, Choice: s.Choice, More: s.More,
 	}
 }
 

@@ -32,16 +32,23 @@ func choose(tx *state.Tx, j *state.Job, choice int) error {
 	return nil
 }
 
-// unchoose gives a job that is queued again all of its alternatives.
+// unchoose gives a job that is queued again all of its alternatives. If the first one cannot be had any more, the job has no choice from
+// then on, and asks for what it ran with.
 func unchoose(tx *state.Tx, j *state.Job) {
 	if _, chosen := j.Attrs.Get(lsf.JobEffective, ""); !chosen {
 		return
 	}
-	j.Attrs = j.Attrs.Unset(lsf.JobEffective, "")
+	next := *j
+	next.Attrs = j.Attrs.Unset(lsf.JobEffective, "")
 	text, _ := j.Attrs.Get(lsf.JobAlternatives, "")
-	_ = instead(tx, j, lsf.ReadAlternatives(text), 0) // it has waited with the first one before
+	if err := instead(tx, &next, lsf.ReadAlternatives(text), 0); err != nil {
+		j.Attrs = next.Attrs.Unset(lsf.JobAlternatives, "")
+		return
+	}
+	*j = next
 }
 
+// instead gives a job another of its alternatives. What it refuses leaves the job half changed.
 func instead(tx *state.Tx, j *state.Job, all []lsf.Alternative, choice int) error {
 	next := lsf.Instead(j.Resources, all, choice)
 	had, _ := j.Resources.Get("select")

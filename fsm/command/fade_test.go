@@ -215,7 +215,11 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	look("1:ncpus=1:mem=20mb", "20mb", "", "")
-	w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1})
+	j, _ := w.View().Job(id)
+	if err := w.run(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1, More: j.More() + "x"}); pbs.CodeOf(err) != pbs.ResourceBusy {
+		t.Errorf("placed when it had other alternatives: %v", err)
+	}
+	w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1, More: j.More()})
 	look("1:ncpus=1:mem=10mb:tmp=20mb", "10mb", "20mb", "rusage[mem=10:tmp=20:duration=5]")
 	if j, _ := w.View().Job(id); len(j.LastRun().Fades) != 2 {
 		t.Errorf("it holds for a time %v", j.LastRun().Fades)
@@ -226,4 +230,29 @@ func TestChoose(t *testing.T) {
 	w.facts++
 	w.must(&JobEnded{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 1})
 	look("1:ncpus=1:mem=20mb", "20mb", "", "")
+}
+
+// A job that is queued again when its first alternative cannot be had any more asks for what it ran with.
+func TestChoose_FirstIsGone(t *testing.T) {
+	w := newFading(t, "")
+	id := pbs.NewJobID(w.View().Cluster().NextJob, "srv")
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List(nil).Set("Resource_List", "select", "1:ncpus=1:mem=20mb").
+		Set("lsf_resreq", "", "rusage[mem=20||mem=10]").Set("lsf_alternatives", "", "1:ncpus=1:mem=20mb || 1:ncpus=1:mem=10mb")})
+	w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb)", Choice: 1})
+	tx := w.Tx()
+	ran, _ := tx.Job(id)
+	gone := *ran
+	gone.Attrs = ran.Attrs.Set("lsf_alternatives", "", "1:nosuch=1 || 1:ncpus=1:mem=10mb")
+	tx.PutJob(&gone)
+	w.Commit(tx)
+	w.facts++
+	w.must(&JobStarted{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 1, Session: 7})
+	w.must(&RerunJob{Job: id})
+	w.facts++
+	w.must(&JobEnded{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 1})
+	v := w.View()
+	j, _ := v.Job(id)
+	if sel, more := v.JobAttribute(j, "Resource_List", "select"), j.More(); j.State != pbs.Queued || sel != "1:ncpus=1:mem=10mb" || more != "" {
+		t.Errorf("%c, select %q, more %q", j.State, sel, more)
+	}
 }

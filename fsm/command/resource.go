@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rampart/fsm/attr"
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -123,11 +124,20 @@ func jobNames(tx *state.Tx, name string, among func(*state.Job) bool) bool {
 		asked, _ := j.Resources.Get("select")
 		_, has := j.Resources.Get(name)
 		_, used := j.LastRun().Used.Get(name)
-		if has || used || selects(asked, name) || selects(j.SchedSelect, name) || names(j.Attrs, name) {
+		if has || used || selects(asked, name) || selects(j.SchedSelect, name) || names(j.Attrs, name) || mayChoose(j, name) {
 			return true
 		}
 	}
 	return false
+}
+
+// mayChoose tells whether one of the alternatives of a job asks for the resource.
+func mayChoose(j *state.Job, name string) bool {
+	text, _ := j.Attrs.Get(lsf.JobAlternatives, "")
+	return slices.ContainsFunc(lsf.ReadAlternatives(text), func(a lsf.Alternative) bool {
+		_, whole := a.Wide.Get(name)
+		return whole || selects(a.Select, name)
+	})
 }
 
 // reservationNames tells whether a reservation asks for the resource, or is to ask for it.
