@@ -2,10 +2,8 @@ package lsf
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"rampart/cli"
 	"rampart/fsm/lsf"
 	"rampart/fsm/resource"
-	"rampart/fsm/resreq"
 	"rampart/transport/api"
 )
 
@@ -80,17 +77,12 @@ func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
-	defs, c, err := s.known(ctx)
+	around, err := s.around(ctx, hosts, func(a *around) bool {
+		return opts.Has("l") || slices.ContainsFunc(a.config.Hosts, func(h lsf.Host) bool { return len(h.Thresholds) > 0 })
+	})
 	if err != nil {
 		return err
 	}
-	var loads map[string]loadOf
-	if opts.Has("l") || slices.ContainsFunc(c.Hosts, func(h lsf.Host) bool { return len(h.Thresholds) > 0 }) {
-		if loads, err = s.loads(ctx); err != nil {
-			return err
-		}
-	}
-	site := c.Site(defs)
 	out := bufio.NewWriter(s.env.Stdout)
 	for i, h := range some {
 		t := tallies[h.Name]
@@ -100,10 +92,10 @@ func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
 		t.reserved = number(amount(h.Object, "resources_reserved", "ncpus"))
 		t.total += t.reserved
 		if opts.Has("l") {
-			longHost(out, h, *t, defs, loads[h.Name], c.Host(h.Name), site)
+			longHost(out, around.see(h), *t)
 			continue
 		}
-		hostRow(out, h, *t, i == 0, opts.Has("w"), len(beyond(h, loads[h.Name], c.Host(h.Name), site)) > 0)
+		hostRow(out, around.see(h), *t, i == 0, opts.Has("w"))
 	}
 	return out.Flush()
 }
@@ -154,9 +146,15 @@ func hostStatus(h offer, t tally, busy, long bool) string {
 	return "unavail"
 }
 
-func slotsShown(h offer) string { return strconv.Itoa(h.slots) }
+// perUser is JL/U: how many slots each user may have on the host.
+func (h sighted) perUser() string {
+	if h.row.UserSlots == nil {
+		return "-"
+	}
+	return strconv.FormatInt(*h.row.UserSlots, 10)
+}
 
-func hostRow(out *bufio.Writer, h offer, t tally, head, wide, busy bool) {
+func hostRow(out *bufio.Writer, h sighted, t tally, head, wide bool) {
 	if head {
 		out.WriteString("HOST_NAME          STATUS          JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV \n")
 	}
@@ -164,23 +162,22 @@ func hostRow(out *bufio.Writer, h offer, t tally, head, wide, busy bool) {
 	if !wide {
 		name = fmt.Sprintf("%.18s", name)
 	}
-	fmt.Fprintf(out, "%-18s %-14s %5s %6s %6d %6d %6d %6d %6d \n",
-		name, hostStatus(h, t, busy, wide), "-", slotsShown(h), t.total, t.running, t.sys, t.user, t.reserved)
+	fmt.Fprintf(out, "%-18s %-14s %5s %6d %6d %6d %6d %6d %6d \n",
+		name, hostStatus(h.offer, t, len(h.over()) > 0, wide), h.perUser(), h.slots, t.total, t.running, t.sys, t.user, t.reserved)
 }
 
 // longHost is the form of -l. Load of which the mom says nothing is a dash; of mem, swp and tmp there is what the host has
 // and what jobs have of it.
-func longHost(out *bufio.Writer, h offer, t tally, defs []resource.Def, load loadOf, of lsf.Host, site resreq.Site) {
-	over := beyond(h, load, of, site)
+func longHost(out *bufio.Writer, h sighted, t tally) {
+	over := h.over()
 	fmt.Fprintf(out, "HOST  %s\n", h.Name)
 	out.WriteString("STATUS           CPUF  JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW\n")
-	fmt.Fprintf(out, "%-14s %6.2f %5s %6s %6d %6d %6d %6d %6d      -\n\n", hostStatus(h, t, len(over) > 0, true), float64(cmp.Or(of.Factor, 1000))/1000, "-", slotsShown(h), t.total, t.running, t.sys, t.user, t.reserved)
+	fmt.Fprintf(out, "%-14s %6.2f %5s %6d %6d %6d %6d %6d %6d      -\n\n", hostStatus(h.offer, t, len(over) > 0, true), h.factor(), h.perUser(), h.slots, t.total, t.running, t.sys, t.user, t.reserved)
 	totals, taken := " Total      ", " Reserved   "
 	for _, index := range lsf.LoadIndices {
-		total, reserved := load.shown(index), lsf.ShownLoad(index, 0)
-		switch index {
-		case "tmp", "swp", "mem":
-			total, reserved = leftShown(h, load, index)
+		total, reserved := h.shown(index), lsf.ShownLoad(index, 0)
+		if def, ok := h.Resource(index); ok {
+			reserved = lsf.ShownLoad(index, lsf.ShownAmount(def, heldOf(h.Object, def)))
 		}
 		if slices.Contains(over, index) {
 			total = "*" + total
@@ -193,87 +190,30 @@ func longHost(out *bufio.Writer, h offer, t tally, defs []resource.Def, load loa
 		taken += fmt.Sprintf(" %*s", width-1, reserved)
 	}
 	fmt.Fprintf(out, " CURRENT LOAD USED FOR SCHEDULING:\n              r15s   r1m  r15m    ut    pg   io   ls    it   tmp   swp   mem\n%s\n%s\n\n", totals, taken)
-	longResources(out, h, defs, load)
-	out.WriteString(" LOAD THRESHOLD USED FOR SCHEDULING:\n" + thresholds(lsf.ThresholdsText(of.Thresholds)) + "\n")
-}
-
-// left returns how many megabytes of mem, swp or tmp a host has, what is reserved not counted, and what is reserved in KB; false: it
-// has none.
-func left(h offer, load loadOf, name string) (free float64, held int64, has bool) {
-	def, _ := resource.Lookup(name)
-	held = def.Measure(amount(h.Object, "resources_assigned", name)) + def.Measure(amount(h.Object, "resources_reserved", name))
-	all, has := load["max"+name]
-	if configured := amount(h.Object, "resources_available", name); configured != "" {
-		all, has = float64(def.Measure(configured))/1024, true
-	}
-	if told, ok := load[name]; ok && value(h.Object, lsf.LoadSource) == lsf.SourceAgent {
-		all, has = min(all, told), true
-	}
-	return all - float64(held)/1024, held, has
-}
-
-// leftShown returns the same as it is shown, each cut to whole megabytes.
-func leftShown(h offer, load loadOf, name string) (total, reserved string) {
-	free, held, has := left(h, load, name)
-	total = "-"
-	if has {
-		total = lsf.ShownLoad(name, max(free, 0))
-	}
-	return total, fmt.Sprintf("%dM", held/1024)
-}
-
-// beyond returns the indices whose thresholds keep jobs from a host.
-func beyond(h offer, load loadOf, of lsf.Host, site resreq.Site) (all []string) {
-	for _, t := range of.Thresholds {
-		r, known := site.Resource(t.Index)
-		v, told := load[t.Index]
-		switch t.Index {
-		case "mem", "swp", "tmp":
-			v, _, told = left(h, load, t.Index)
-		}
-		if known && told && t.Shuts(resreq.Amount(math.Round(v*float64(resreq.Unit(t.Index)))), r.Increasing) {
-			all = append(all, t.Index)
-		}
-	}
-	return all
+	longResources(out, h, over)
+	out.WriteString(" LOAD THRESHOLD USED FOR SCHEDULING:\n" + thresholds(lsf.ThresholdsText(h.row.Thresholds)) + "\n")
 }
 
 // longResources prints what a site has defined of the host, each in a column.
-func longResources(out *bufio.Writer, h offer, defs []resource.Def, load loadOf) {
+func longResources(out *bufio.Writer, h sighted, over []string) {
 	var heads, totals, taken strings.Builder
-	for _, def := range defs {
-		text := amount(h.Object, "resources_available", def.Name)
-		told, reported := load[def.Name]
-		if !reported && (!def.AtVnodes() || text == "") {
+	for _, def := range h.around.defs {
+		v, has := h.Value(def.Name)
+		if _, reported := h.load[def.Name]; !has || !reported && !def.AtVnodes() {
 			continue
 		}
-		all, held := numeric(def, text), numeric(def, amount(h.Object, "resources_assigned", def.Name))
-		if reported {
-			all = told
-		}
 		width := max(len(def.Name), 9)
+		total := fmt.Sprintf("%.1f", max(v.Number, 0))
+		if slices.Contains(over, def.Name) {
+			total = "*" + total
+		}
 		fmt.Fprintf(&heads, " %*s", width, def.Name)
-		fmt.Fprintf(&totals, " %*.1f", width, max(all-held, 0))
-		fmt.Fprintf(&taken, " %*.1f", width, held)
+		fmt.Fprintf(&totals, " %*s", width, total)
+		fmt.Fprintf(&taken, " %*.1f", width, lsf.ShownAmount(def, heldOf(h.holder(def), def)))
 	}
 	if heads.Len() > 0 {
 		fmt.Fprintf(out, "              %s\n Total        %s\n Reserved     %s\n\n", heads.String(), totals.String(), taken.String())
 	}
-}
-
-// numeric returns a number of a resource as LSF shows it: of a size in megabytes.
-func numeric(def resource.Def, text string) float64 {
-	if text == "" {
-		return 0
-	}
-	n := float64(def.Measure(text))
-	switch def.Type {
-	case resource.Size:
-		return n / 1024
-	case resource.Float:
-		return n / 1e6
-	}
-	return n
 }
 
 // An instance of a resource is of one host, or of several that share what one of them has.
@@ -334,8 +274,8 @@ func (s *session) sharedResources(ctx context.Context, names []string) error {
 		if text == "" {
 			return
 		}
-		held := numeric(def, amount(o, "resources_assigned", def.Name))
-		fmt.Fprintf(&rows, "%-20s %8.1f        %7.1f       %s\n", def.Name, numeric(def, text)-held, held, location)
+		held := heldOf(o, def)
+		fmt.Fprintf(&rows, "%-20s %8.1f        %7.1f       %s\n", def.Name, lsf.ShownAmount(def, def.Measure(text)-held), lsf.ShownAmount(def, held), location)
 	}
 	for _, def := range defs {
 		switch {

@@ -71,13 +71,27 @@ type jobsView struct {
 
 // siteView is what the long form shows that is not of the job.
 type siteView struct {
-	loads     map[string]loadOf // if some hosts say what is free of them
-	reference string            // the host by which run limits count
+	byAgent   bool   // some hosts say what is free of them
+	reference string // the host by which run limits count
 	site      combiner
 	defs      []resource.Def
 	hosts     []offer
 	// reasons are why hosts have no room for jobs that ask for the same, and have nothing kept for them.
 	reasons map[string][]string
+
+	look func() *around // reads what hosts are seen with
+	seen *around        // nil: nobody has looked
+}
+
+// around returns what hosts are seen with, their load and what files say of them only if that is wanted.
+func (v *siteView) around(whole bool) *around {
+	if !whole {
+		return &around{defs: v.defs, hosts: v.hosts}
+	}
+	if v.seen == nil {
+		v.seen = v.look()
+	}
+	return v.seen
 }
 
 func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
@@ -134,7 +148,7 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 	case v.long, v.format != nil:
 		r.Attributes = nil
 	case v.reasons:
-		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend", "project", lsf.JobApplication)
+		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend", "project", lsf.JobApplication, lsf.JobSelect, lsf.JobQueueSelect)
 	case v.project != "" || v.app != "":
 		r.Attributes = append(slices.Clone(jobAttributes), "project", lsf.JobApplication)
 	}

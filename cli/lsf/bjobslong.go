@@ -66,8 +66,14 @@ func (v *jobsView) learn(ctx context.Context) error {
 	if len(hosts) > 0 {
 		v.site.reference = hosts[0].Name
 	}
-	if err == nil && slices.ContainsFunc(hosts, func(h offer) bool { return value(h.Object, lsf.LoadSource) == lsf.SourceAgent }) {
-		v.site.loads, err = v.loads(ctx)
+	v.site.byAgent = slices.ContainsFunc(hosts, func(h offer) bool { return value(h.Object, lsf.LoadSource) == lsf.SourceAgent })
+	v.site.look = func() *around {
+		a, err := v.session.around(ctx, hosts, func(*around) bool { return true })
+		if err != nil {
+			v.complain(v.explain(err).Text)
+			return &around{defs: defs, hosts: hosts}
+		}
+		return a
 	}
 	return err
 }

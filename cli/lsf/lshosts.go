@@ -29,7 +29,7 @@ func (s *session) staticHosts(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
-	defs, c, err := s.known(ctx)
+	around, err := s.around(ctx, hosts, func(*around) bool { return true })
 	if err != nil {
 		return err
 	}
@@ -40,10 +40,6 @@ func (s *session) staticHosts(ctx context.Context, opts *cli.Options) error {
 		}
 		return nil
 	}
-	loads, err := s.loads(ctx)
-	if err != nil {
-		return err
-	}
 	out := bufio.NewWriter(s.env.Stdout)
 	out.WriteString("HOST_NAME      type    model  cpuf ncpus maxmem maxswp server RESOURCES\n")
 	for _, h := range some {
@@ -51,20 +47,12 @@ func (s *session) staticHosts(ctx context.Context, opts *cli.Options) error {
 		if !opts.Has("w") {
 			name = fmt.Sprintf("%.11s", name)
 		}
-		is := c.Host(h.Name)
+		is := around.see(h)
+		kind, _ := is.Value("type")
 		fmt.Fprintf(out, "%-11s %7s %8s %5.1f %5d %6s %6s %6s (%s)\n",
-			name, cmp.Or(is.Type, amount(h.Object, "resources_available", "arch"), "-"), cmp.Or(is.Model, "-"), float64(c.Factor(h.Name))/1000, h.slots,
-			capacity(h, loads[h.Name], "mem"), capacity(h, loads[h.Name], "swp"), "Yes", booleans(h, defs))
+			name, cmp.Or(kind.Text, "-"), cmp.Or(is.row.Model, "-"), is.factor(), h.slots, is.shown("maxmem"), is.shown("maxswp"), "Yes", booleans(h, around.defs))
 	}
 	return out.Flush()
-}
-
-// capacity returns what a host has of mem, swp or tmp in all, as it is configured or else as its mom says.
-func capacity(h offer, load loadOf, resource string) string {
-	if m, ok := megabytes(amount(h.Object, "resources_available", resource)); ok {
-		return fmt.Sprintf("%dM", m)
-	}
-	return load.shown("max" + resource)
 }
 
 // booleans names the boolean resources of a site that a host has.

@@ -12,7 +12,6 @@ import (
 
 	"rampart/cli"
 	"rampart/fsm/lsf"
-	"rampart/fsm/resource"
 	"rampart/fsm/resreq"
 	"rampart/transport/api"
 )
@@ -31,13 +30,6 @@ func lsload() *cli.Command {
 // loadOf is what a mom says of its host, by load index; empty if it says nothing.
 type loadOf map[string]float64
 
-func (l loadOf) shown(index string) string {
-	if v, ok := l[index]; ok {
-		return lsf.ShownLoad(index, v)
-	}
-	return "-"
-}
-
 // loads reads the load of all hosts, by their names.
 func (s *session) loads(ctx context.Context) (map[string]loadOf, error) {
 	reply, err := s.batch.Load(ctx, connect.NewRequest(&api.LoadRequest{}))
@@ -55,61 +47,19 @@ func (s *session) loads(ctx context.Context) (map[string]loadOf, error) {
 	return all, nil
 }
 
-// A loaded host is what requirements see of it.
+// A loaded host is one as lsload shows and chooses it: by what it reports, whatever jobs have reserved.
 type loaded struct {
-	offer
-	load  loadOf
-	model lsf.Host
-	cpuf  float64
-	defs  []resource.Def
-	over  []string // indices whose thresholds keep jobs from the host
+	sighted
+	run loadOf // what is shown of its load
 }
 
-// Value implements resreq.Host.
+// Value returns what is reported of load, and what the host has of others.
 func (h loaded) Value(name string) (resreq.Value, bool) {
-	if v, ok := h.load[name]; ok {
-		return resreq.Value{Number: v}, true
+	v, ok := h.run[name]
+	if ok || slices.Contains(lsf.LoadIndices[:], name) {
+		return resreq.Value{Number: v}, ok
 	}
-	switch name {
-	case "ncpus":
-		return resreq.Value{Number: float64(h.slots)}, true
-	case "cpuf":
-		return resreq.Value{Number: h.cpuf}, true
-	case "hname":
-		return resreq.Value{Text: h.Name}, true
-	case "status":
-		return resreq.Value{Text: h.status()}, true
-	case "model":
-		return resreq.Value{Text: h.model.Model}, h.model.Model != ""
-	case "type":
-		text := cmp.Or(h.model.Type, amount(h.Object, "resources_available", "arch"))
-		return resreq.Value{Text: text}, text != ""
-	}
-	text := amount(h.Object, "resources_available", name)
-	i := slices.IndexFunc(h.defs, func(d resource.Def) bool { return d.Name == name })
-	switch {
-	case text == "" || i < 0:
-		return resreq.Value{}, false
-	case h.defs[i].Type == resource.Boolean:
-		if strings.EqualFold(text, "true") {
-			return resreq.Value{Number: 1}, true
-		}
-		return resreq.Value{}, true
-	case h.defs[i].Type.Numeric():
-		return resreq.Value{Number: numeric(h.defs[i], text)}, true
-	}
-	return resreq.Value{Text: text}, true
-}
-
-// status is what LSF calls the state of the host itself: whether it was heard of, and what its load is.
-func (h loaded) status() string {
-	switch status := hostStatus(h.offer, tally{}, false, false); {
-	case status == "unavail", status == "unreach", len(h.load) == 0:
-		return "unavail"
-	case len(h.over) > 0:
-		return "busy"
-	}
-	return "ok"
+	return h.sighted.Value(name)
 }
 
 // showLoad is lsload.
@@ -118,22 +68,15 @@ func (s *session) showLoad(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
-	defs, c, err := s.known(ctx)
+	around, err := s.around(ctx, all, func(*around) bool { return true })
 	if err != nil {
 		return err
 	}
-	loads, err := s.loads(ctx)
-	if err != nil {
-		return err
-	}
-	site := c.Site(defs)
+	site := around.site
 	some := s.chosenHosts(all, opts.Operands, "Bad host name")
 	hosts := make([]loaded, 0, len(some))
 	for _, h := range some {
-		x := loaded{offer: h, load: loads[h.Name], model: c.Host(h.Name), cpuf: float64(c.Factor(h.Name)) / 1000, defs: defs}
-		x.over = beyond(h, x.load, x.model, site)
-		x.load = queues(x, opts)
-		hosts = append(hosts, x)
+		hosts = append(hosts, newLoaded(around.see(h), opts))
 	}
 	r, err := resreq.Parse(opts.Last("R"), site)
 	if err != nil || len(r.Terms) > 1 {
@@ -157,23 +100,23 @@ func (s *session) showLoad(ctx context.Context, opts *cli.Options) error {
 	return s.loadTable(hosts, columns, opts)
 }
 
-// queues returns the load with the run queues as -E and -N want them.
-func queues(h loaded, opts *cli.Options) loadOf {
+// newLoaded returns a host with its run queues as -E and -N want them.
+func newLoaded(h sighted, opts *cli.Options) loaded {
 	per := float64(max(h.slots, 1))
 	switch {
 	case opts.Has("N"):
-		per *= max(h.cpuf, 0.001)
+		per *= max(h.factor(), 0.001)
 	case !opts.Has("E"):
-		return h.load
+		return loaded{h, h.load}
 	}
-	out := make(loadOf, len(h.load))
+	run := make(loadOf, len(h.load))
 	for index, v := range h.load {
 		if index == "r15s" || index == "r1m" || index == "r15m" {
 			v /= per
 		}
-		out[index] = v
+		run[index] = v
 	}
-	return out
+	return loaded{h, run}
 }
 
 // loadColumns returns the indices to be shown.
@@ -230,15 +173,15 @@ func (s *session) loadTable(hosts []loaded, columns []string, opts *cli.Options)
 	}
 	out.WriteByte('\n')
 	for _, h := range hosts {
-		status := h.status()
+		status, over := h.Status(), h.over()
 		fmt.Fprintf(out, "%-*.*s %6s", width, width, h.Name, status)
-		if status != "unavail" {
+		if status != lsf.StatusUnavailable {
 			for _, index := range columns {
 				text := "-"
 				if v, ok := h.Value(index); ok {
 					text = lsf.ShownLoad(index, v.Number)
 				}
-				if slices.Contains(h.over, index) {
+				if slices.Contains(over, index) {
 					text = "*" + text
 				}
 				fmt.Fprintf(out, " %*s", wide(index), text)

@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"rampart/cli"
+	"rampart/fsm/lsf"
 	"rampart/fsm/resreq"
 )
 
 func TestLoadTable(t *testing.T) {
-	host := func(name, state, ncpus string, cpuf float64, load loadOf) loaded {
+	host := func(name, state, ncpus string, cpuf float64, load loadOf) sighted {
 		j := jobOf(name, "state", state, "resources_available.ncpus", ncpus)
-		return loaded{offer: offer{j.Object, number(ncpus)}, load: load, cpuf: cpuf}
+		return sighted{offer: offer{j.Object, number(ncpus)}, around: &around{}, load: load, row: lsf.Host{Factor: lsf.Thousandths(cpuf * 1000)}}
 	}
-	hosts := []loaded{
+	hosts := []sighted{
 		host("hosta", "free", "4", 2, loadOf{"r15s": 8, "r1m": 1.25, "r15m": 0, "ut": 50.4, "pg": 2.5, "io": 7, "ls": 49, "it": 3, "tmp": 911, "swp": 915.9, "mem": 0, "bandwidth": 2.5}),
 		host("a-host-with-a-long-name", "job-busy", "2", 1, loadOf{"r15s": 0.04}),
 		host("hostc", "down", "4", 1, loadOf{"r15s": 1}),
@@ -55,8 +56,7 @@ hostd           unavail
 		opts := cli.OptionsOf(line)
 		var shown []loaded
 		for _, h := range hosts {
-			h.load = queues(h, opts)
-			shown = append(shown, h)
+			shown = append(shown, newLoaded(h, opts))
 		}
 		columns, err := loadColumns(opts, shown, resreq.Site{})
 		if err == nil {

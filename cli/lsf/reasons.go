@@ -57,12 +57,14 @@ func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []str
 		return nil
 	}
 	place, _ := spec.ParsePlace(amount(j.Object, "Resource_List", "place"))
-	a := asking{sel: sel, place: place, defs: v.site.defs, slots: j.slots(), limit: limit, loads: v.site.loads, where: v.site.site.selection(j.get(lsf.JobSelect)), queue: v.site.site.selection(j.get(lsf.JobQueueSelect))}
+	where, queue := v.site.site.selection(j.get(lsf.JobSelect)), v.site.site.selection(j.get(lsf.JobQueueSelect))
+	around := v.site.around(where.Given() || queue.Given() || v.site.byAgent)
+	a := asking{sel: sel, place: place, slots: j.slots(), limit: limit, where: where, queue: queue}
 	var lines []string
 	byText := map[string][]string{}
 	usable, sum, few := 0, 0, []string{}
 	for _, h := range v.site.hosts {
-		why, free := a.reason(h, own[h.Name])
+		why, free := a.reason(around.see(h), own[h.Name])
 		if why == "" {
 			usable, sum, few = usable+1, sum+free, append(few, h.Name)
 			continue
@@ -107,10 +109,8 @@ func (v *jobsView) ofHosts(reason string, hosts []string) string {
 type asking struct {
 	sel   spec.Select
 	place spec.Place
-	defs  []resource.Def
 	slots int
 	limit atLimit
-	loads map[string]loadOf // of hosts that say what is free of them; nil: there are none
 
 	where, queue resreq.Select // what hosts are asked for that chunks cannot say: in all, and by the queue
 }
@@ -125,31 +125,22 @@ func (a *asking) single() bool { return a.sel.Total() == 1 || a.place.Arrangemen
 func (a *asking) hosts() int { return a.sel.Total() }
 
 // reason returns why a host has no room for any chunk, in the order of the specification; empty: it has, and so many slots.
-func (a *asking) reason(h offer, own keeping) (why string, free int) {
+func (a *asking) reason(h sighted, own keeping) (why string, free int) {
 	states := strings.Split(value(h.Object, "state"), ",")
 	if !slices.Contains(states, "free") && !slices.Contains(states, "job-busy") && !slices.Contains(states, "<various>") {
 		return lsf.ReasonClosed, 0
 	}
-	left := func(name string) int64 {
-		def, ok := a.def(name)
-		if !ok {
-			return 0
-		}
-		if a.loads != nil && value(h.Object, lsf.LoadSource) == lsf.SourceAgent && (name == "mem" || name == "swp" || name == "tmp") {
-			free, _, _ := left(h, a.loads[h.Name], name)
-			return int64(free * 1024)
-		}
-		return def.Measure(amount(h.Object, "resources_available", name)) - def.Measure(amount(h.Object, "resources_assigned", name)) - def.Measure(amount(h.Object, "resources_reserved", name))
-	}
-	switch host := (hostValues{h, a, left}); {
-	case !a.queue.Holds(host, ""):
+	switch {
+	case !a.queue.Holds(h, ""):
 		return lsf.ReasonQueueSel, 0
-	case !a.where.Holds(host, ""):
+	case !a.where.Holds(h, ""):
 		return lsf.ReasonSelect, 0
 	}
-	free = int(left("ncpus")) + own.slots
+	ncpus, _ := h.Resource("ncpus")
+	left, _, _ := h.Left(ncpus)
+	free = int(left) + own.slots
 	for i, c := range a.sel.Chunks {
-		one := a.ofChunk(h, c, own, free, left)
+		one := a.ofChunk(h, c, own, free)
 		if one == "" {
 			return "", free
 		}
@@ -160,56 +151,8 @@ func (a *asking) reason(h offer, own keeping) (why string, free int) {
 	return why, free
 }
 
-// hostValues is a host as a selection sees it.
-type hostValues struct {
-	offer
-	of   *asking
-	left func(string) int64
-}
-
-// Value returns what is available of a resource.
-func (h hostValues) Value(name string) (resreq.Value, bool) {
-	model, total := name, strings.HasPrefix(name, "max") || name == "ncpus"
-	switch name {
-	case "hname":
-		return resreq.Value{Text: h.Name}, true
-	case "type":
-		model = "arch"
-	case "maxmem", "maxswp", "maxtmp":
-		model = strings.TrimPrefix(name, "max")
-	}
-	def, known := h.of.def(model)
-	text := amount(h.Object, "resources_available", model)
-	switch {
-	case !known || text == "":
-		return resreq.Value{}, false
-	case def.Type == resource.Boolean:
-		var is resreq.Value
-		if strings.EqualFold(text, "true") {
-			is.Number = 1
-		}
-		return is, true
-	case !def.Type.Numeric():
-		return resreq.Value{Text: text}, true
-	case total || !def.Consumable():
-		return resreq.Value{Number: numeric(def, text)}, true
-	}
-	return resreq.Value{Number: numeric(def, def.Measured(h.left(model)))}, true
-}
-
-func (a *asking) def(name string) (resource.Def, bool) {
-	if def, ok := resource.Lookup(name); ok {
-		return def, true
-	}
-	i := slices.IndexFunc(a.defs, func(d resource.Def) bool { return d.Name == name })
-	if i < 0 {
-		return resource.Def{}, false
-	}
-	return a.defs[i], true
-}
-
 // ofChunk is reason for one kind of chunk.
-func (a *asking) ofChunk(h offer, c spec.Chunk, own keeping, free int, left func(string) int64) string {
+func (a *asking) ofChunk(h sighted, c spec.Chunk, own keeping, free int) string {
 	slots, times := 1, int64(1)
 	if n, ok := c.Items.Get("ncpus"); ok {
 		slots = number(n)
@@ -218,7 +161,7 @@ func (a *asking) ofChunk(h offer, c spec.Chunk, own keeping, free int, left func
 		slots, times = slots*c.Count, int64(c.Count)
 	}
 	for _, it := range c.Items {
-		def, ok := a.def(it.Name)
+		def, ok := h.Resource(it.Name)
 		switch {
 		case !ok, it.Name == "ncpus", it.Name == "mpiprocs", it.Name == "ompthreads":
 		case it.Name == "host" && it.Value != h.Name, it.Name == "vnode" && hostOfVnode(it.Value) != h.Name:
@@ -232,11 +175,11 @@ func (a *asking) ofChunk(h offer, c spec.Chunk, own keeping, free int, left func
 		}
 	}
 	for _, it := range c.Items {
-		def, ok := a.def(it.Name)
+		def, ok := h.Resource(it.Name)
 		if !ok || it.Name == "ncpus" || !def.Consumable() {
 			continue
 		}
-		has := left(it.Name)
+		has, _, _ := h.Left(def)
 		if it.Name == "mem" {
 			has += own.mem << 10
 		}

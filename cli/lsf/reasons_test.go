@@ -1,10 +1,14 @@
 package lsf
 
 import (
+	"bufio"
 	"slices"
 	"strings"
 	"testing"
 
+	"rampart/fsm/lsf"
+	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
 	"rampart/transport/api"
 )
 
@@ -75,5 +79,49 @@ func TestHostReasons(t *testing.T) {
 				t.Errorf("counted: %q", got)
 			}
 		})
+	}
+}
+
+// What hosts are asked for is compared with what the scheduler compares it with: what they have left, report and are.
+func TestHostReasons_SeesHosts(t *testing.T) {
+	defs := []resource.Def{{Name: "maximal", Type: resource.Long, Flags: resource.PerVnode | resource.AtHost}, {Name: "lic", Type: resource.Long, Flags: resource.PerVnode | resource.AtHost}}
+	of := "state=free resources_available.ncpus=4 resources_assigned.ncpus=4 resources_available.mem=1000mb resources_available.maximal=5 resources_assigned.maximal=3 "
+	hosts := []offer{{object("a", of), 4}, {object("b", of+"resources_available.lic=@c"), 4}, {object("c", of+"resources_available.lic=3 resources_assigned.lic=2"), 4}}
+	config := lsf.Config{Hosts: []lsf.Host{{Name: "b", Model: "Intel", Factor: 2000}}}
+	for text, want := range map[string]string{ // hosts that it is not true of
+		"maximal>2": "a, b, c", "maximal>=2": "", "r1m<1": "b, c", "cpuf>1": "a, c", "model==Intel": "a, c", "status==ok": "c", "maxmem>500": "", "lic>0": "a",
+	} {
+		v := &jobsView{long: true, site: &siteView{site: combiner{lsf.SiteOf(defs)}, defs: defs, hosts: hosts, reasons: map[string][]string{}}}
+		v.site.look = func() *around {
+			return &around{defs: defs, config: config, site: config.Site(defs), hosts: hosts, loads: map[string]loadOf{"a": {"r1m": 0.5}, "b": {"r1m": 2}}}
+		}
+		j := newJob(object("7.srv", "job_state=Q comment=Not_Running:_Insufficient_amount_of_resource:_ncpus Resource_List.select=1:ncpus=1"))
+		j.Attributes = append(j.Attributes, &api.Attribute{Name: lsf.JobSelect, Value: text})
+		got := ""
+		for _, why := range v.hostReasons(j) {
+			if hosts, is := strings.CutPrefix(why, strings.TrimSuffix(lsf.ReasonSelect, ";")+": "); is {
+				got = strings.TrimSuffix(hosts, ";")
+			}
+		}
+		if got != want {
+			t.Errorf("%s is not true of %q, want %q", text, got, want)
+		}
+	}
+}
+
+// bhosts closes a host for every threshold that keeps jobs from it, of a resource of the site as well.
+func TestHostRow_Busy(t *testing.T) {
+	defs := []resource.Def{{Name: "lic", Type: resource.Long, Flags: resource.PerVnode | resource.AtHost}}
+	two, users := 2*resreq.One, int64(3)
+	config := lsf.Config{Hosts: []lsf.Host{{Name: "a", Listed: true, UserSlots: &users, Thresholds: []lsf.Threshold{{Index: "lic", Start: &two}}}}}
+	a := &around{defs: defs, config: config, site: config.Site(defs)}
+	for assigned, want := range map[string]string{"3": "a closed 3 4 0 0 0 0 0", "2": "a ok 3 4 0 0 0 0 0"} {
+		var text strings.Builder
+		out := bufio.NewWriter(&text)
+		hostRow(out, a.see(offer{object("a", "state=free resources_available.lic=4 resources_assigned.lic="+assigned), 4}), tally{}, false, false)
+		out.Flush()
+		if got := strings.Join(strings.Fields(text.String()), " "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

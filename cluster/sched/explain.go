@@ -56,9 +56,9 @@ const (
 	mostAsked = 5   // of which it is found out what their end would change
 )
 
-// Explain says why a queued job does not start, as far as vnodes go. It reads a view and nothing else.
-func Explain(v *state.View, j *state.Job) *Explanation {
-	o := NewOutlook(v, v.Now())
+// Explain says why a queued job does not start, as far as vnodes go. It reads a view, and what hosts say: nil if nobody hears them.
+func Explain(v *state.View, j *state.Job, loads *Loads) *Explanation {
+	o := newOutlook(v, v.Now(), loads)
 	c, cl := o.cycle(j)
 	e := &Explanation{}
 	if j.Comment == "" && j.Wait != nil {

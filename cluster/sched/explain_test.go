@@ -18,7 +18,7 @@ func (c *clock) told(id pbs.JobID) string {
 	if !ok {
 		c.t.Fatalf("there is no job %s", id)
 	}
-	e := sched.Explain(v, j)
+	e := sched.Explain(v, j, nil)
 	at := func(t pbs.Time) string {
 		if t == 0 {
 			return "?"

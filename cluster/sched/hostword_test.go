@@ -29,7 +29,7 @@ func TestHostWord(t *testing.T) {
 		id := b.submit(c.request)
 		v := b.store.View()
 		j, _ := v.Job(id)
-		if where, _, why := sched.PlaceOne(v, j); where != c.where || why != c.why {
+		if where, _, why := sched.PlaceOne(v, j, nil); where != c.where || why != c.why {
 			t.Errorf("%s: %q, %q, want %q, %q", c.request, where, why, c.where, c.why)
 		}
 		b.do(&command.DeleteJob{Job: id, Force: true})

@@ -38,7 +38,7 @@ func TestIndirect(t *testing.T) {
 	id := b.submit("select=1:ncpus=1:mem=5gb")
 	v := b.store.View()
 	j, _ := v.Job(id)
-	if where, _, why := sched.PlaceOne(v, j); where != "" || why != "Insufficient amount of resource: mem (R: 5242880kb A: 4194304kb T: 4194304kb)" {
+	if where, _, why := sched.PlaceOne(v, j, nil); where != "" || why != "Insufficient amount of resource: mem (R: 5242880kb A: 4194304kb T: 4194304kb)" {
 		t.Errorf("beyond what there is: %q, %q", where, why)
 	}
 	b.host("hostc", "hostc:ncpus=4,mem=8gb")
@@ -63,7 +63,7 @@ func TestIndirect_WithinAJob(t *testing.T) {
 		id := b.submit(c.request)
 		v := b.store.View()
 		j, _ := v.Job(id)
-		where, _, _ := sched.PlaceOne(v, j)
+		where, _, _ := sched.PlaceOne(v, j, nil)
 		if where != c.where {
 			t.Errorf("%s: %q, want %q", c.request, where, c.where)
 			continue

@@ -7,7 +7,6 @@ import (
 
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
-	"rampart/fsm/resource"
 	"rampart/fsm/resreq"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -29,8 +28,7 @@ const loadEvery = 5 * time.Second
 // A gate keeps jobs from hosts by what these say of their load, and for a while after they were given a job (JOB_ACCEPT_INTERVAL).
 type gate struct {
 	loads    *Loads
-	of       *state.LSF
-	hosts    map[string]lsf.Host // of lsb.hosts, those that have thresholds or a row
+	rows     *rows
 	site     resreq.Site
 	interval pbs.Time                   // 0: a host may be given one job after the other
 	queues   map[string][]lsf.Threshold // by the value of lsf_thresholds
@@ -40,6 +38,7 @@ type gate struct {
 	recent  map[pbs.HostName]pbs.Time          // when hosts were given their last job, in this cycle and before
 	reports map[pbs.HostName]report            // of the cycle
 	shut    map[string]map[pbs.HostName]string // why hosts take no jobs: "" of any queue, else of queues with these thresholds
+	busy    map[pbs.HostName]bool              // beyond thresholds of their own, or crowded
 }
 
 type report struct {
@@ -63,22 +62,21 @@ func thresholdsOf(v *state.View) map[pbs.QueueName]string {
 
 // followLoad finds out anew which hosts take jobs. Where that has changed, whoever fitted nowhere may fit now.
 func (p *Planner) followLoad(v *state.View, now pbs.Time) {
-	thresholds, of := thresholdsOf(v), v.Reconfigured()
-	config := &of.Config
+	thresholds, config := thresholdsOf(v), &v.Reconfigured().Config
 	if !maps.Equal(thresholds, p.thresholds) {
 		p.thresholds = thresholds
 		p.renew()
 	}
 	interval := pbs.Time(config.AcceptInterval*config.Turn()) * pbs.Time(time.Second)
 	balances := p.hours.settings(v).get("load_balancing") == "True"
-	if p.loads == nil || !balances && len(thresholds) == 0 && interval == 0 && !slices.ContainsFunc(config.Hosts, func(h lsf.Host) bool { return len(h.Thresholds) > 0 }) {
+	if p.loads == nil || p.wishes || !balances && len(thresholds) == 0 && interval == 0 && !slices.ContainsFunc(config.Hosts, func(h lsf.Host) bool { return len(h.Thresholds) > 0 }) {
 		p.given.lost = p.given.lost || p.gate != nil
 		p.gate, p.all.gate = nil, nil
 		return
 	}
 	g := &gate{
-		loads: p.loads, of: of, hosts: hostRows(of, p.gate), site: config.Site(slices.Collect(v.CustomResources())), interval: interval, queues: map[string][]lsf.Threshold{},
-		balances: balances, now: now, recent: map[pbs.HostName]pbs.Time{}, reports: map[pbs.HostName]report{}, shut: map[string]map[pbs.HostName]string{"": {}},
+		loads: p.loads, rows: p.rows, site: config.Site(slices.Collect(v.CustomResources())), interval: interval, queues: map[string][]lsf.Threshold{},
+		balances: balances, now: now, recent: map[pbs.HostName]pbs.Time{}, reports: map[pbs.HostName]report{}, shut: map[string]map[pbs.HostName]string{"": {}}, busy: map[pbs.HostName]bool{},
 	}
 	for _, text := range thresholds {
 		g.queues[text], _ = lsf.ParseThresholds(text, g.site) // of a resource that is there no more: it keeps nobody away
@@ -98,24 +96,12 @@ func sameShut(a, b map[string]map[pbs.HostName]string) bool {
 	return maps.EqualFunc(a, b, func(x, y map[pbs.HostName]string) bool { return maps.Equal(x, y) })
 }
 
-// hostRows returns what lsb.hosts says of hosts, by name.
-func hostRows(of *state.LSF, before *gate) map[string]lsf.Host {
-	if before != nil && before.of == of {
-		return before.hosts
-	}
-	rows := make(map[string]lsf.Host, len(of.Config.Hosts))
-	for _, h := range of.Config.Hosts {
-		rows[h.Name] = h
-	}
-	return rows
-}
-
 // thresholds returns those of a host, or of all hosts without a row.
 func (g *gate) thresholds(host string) []lsf.Threshold {
-	if row := g.hosts[host]; row.Listed {
+	if row := g.rows.byName[host]; row.Listed {
 		return row.Thresholds
 	}
-	return g.hosts[lsf.DefaultHost].Thresholds
+	return g.rows.byName[lsf.DefaultHost].Thresholds
 }
 
 // remember notes which hosts were given a job lately. Jobs that have ended since are known from the cycles in which they ran.
@@ -161,15 +147,15 @@ func (g *gate) judge(w *world, h int) {
 			g.shut[by][host] = why
 		}
 	}
-	own := ""
-	if given, ok := g.recent[host]; ok && g.interval > 0 && given+g.interval > g.now {
-		own = lsf.ReasonRecent
-	}
-	if own == "" {
-		own = g.beyond(w, h, g.thresholds(string(host)))
-	}
+	own := g.beyond(w, h, g.thresholds(string(host)))
 	if own == "" && g.balances {
 		own = g.crowded(w, h)
+	}
+	if delete(g.busy, host); own != "" {
+		g.busy[host] = true
+	}
+	if given, ok := g.recent[host]; ok && g.interval > 0 && given+g.interval > g.now {
+		own = lsf.ReasonRecent
 	}
 	set("", own)
 	for text, of := range g.queues {
@@ -197,32 +183,11 @@ func (g *gate) crowded(w *world, h int) string {
 // beyond returns why a host takes no jobs by thresholds; empty: it does.
 func (g *gate) beyond(w *world, h int, all []lsf.Threshold) string {
 	for _, t := range all {
-		r, known := g.site.Resource(t.Index)
-		if !known {
-			continue
-		}
-		value, known := g.available(w, h, t.Index)
-		if !known && g.silent(w.hosts[h].key.mom) || known && t.Shuts(value, r.Increasing) {
+		if t.Keeps(hostValues{w, h}, g.site, g.silent(w.hosts[h].key.mom)) {
 			return lsf.ReasonLoad(t.Index)
 		}
 	}
 	return ""
-}
-
-// available returns what a host has of an index (specification: reservation sections 1.3 and 1.4).
-func (g *gate) available(w *world, h int, index string) (resreq.Amount, bool) {
-	if def, ok := w.view.Resource(index); ok && def.Consumable() && def.AtVnodes() {
-		offers := func(i int) bool { _, has := w.nodes[i].offer.Get(index); return has }
-		if slices.ContainsFunc(w.hosts[h].nodes, offers) {
-			free := resreq.Amount(w.freeOn(h, w.column(def)))
-			if def.Type == resource.Float {
-				return free / (1_000_000 / resreq.One), true
-			}
-			return free * resreq.One, true
-		}
-	}
-	value, said := g.reportOf(w.hosts[h].key.mom).values[index]
-	return value, said
 }
 
 func (g *gate) reportOf(host pbs.HostName) report {

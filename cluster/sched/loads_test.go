@@ -18,18 +18,20 @@ type loaded struct {
 	said  map[pbs.HostName]map[string]resreq.Amount
 	fresh bool
 	looks int
+	loads *sched.Loads
 }
 
 func newLoaded(t *testing.T) *loaded {
 	c := &loaded{turning: newTurning(t), said: map[pbs.HostName]map[string]resreq.Amount{}}
-	c.planner.GoBy(&sched.Loads{
+	c.loads = &sched.Loads{
 		Of: func(host pbs.HostName) (map[string]resreq.Amount, bool) {
 			r, ok := c.said[host]
 			return r, ok
 		},
 		Fresh: func() bool { return c.fresh },
 		Look:  func() { c.looks++ },
-	})
+	}
+	c.planner.GoBy(c.loads)
 	return c
 }
 

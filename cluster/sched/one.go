@@ -10,11 +10,13 @@ import (
 // wished is the level of who starts at an operator's wish: above all others.
 const wished = math.MaxInt64
 
-// PlaceOne finds vnodes for a job that is to start at an operator's wish, whatever its queue, its turn and the limits say;
-// or what has to be preempted for it, nothing where enough is on its way out already. Where nothing helps it says why.
-func PlaceOne(v *state.View, j *state.Job) (execVnode string, makeWay []*command.PreemptJob, why string) {
+// PlaceOne finds vnodes for a job that is to start at an operator's wish, whatever its queue, its turn, the limits and thresholds of load say;
+// or what has to be preempted for it, nothing where enough is on its way out already. Where nothing helps it says why. Loads is what hosts say,
+// nil if nobody hears them.
+func PlaceOne(v *state.View, j *state.Job, loads *Loads) (execVnode string, makeWay []*command.PreemptJob, why string) {
 	v = v.At(v.Now(), nil)
 	p := NewPlanner()
+	p.loads, p.wishes = loads, true
 	p.prepare(v, v.Now())
 	place, _ := j.Resources.Get("place")
 	cl := p.class(v, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, More: j.More()})

@@ -23,7 +23,7 @@ func TestPlaceOne(t *testing.T) {
 		id := b.submit(c.request)
 		v := b.store.Publish()
 		j, _ := v.Job(id)
-		if where, _, why := sched.PlaceOne(v, j); where != c.where || why != c.why {
+		if where, _, why := sched.PlaceOne(v, j, nil); where != c.where || why != c.why {
 			t.Errorf("%s: %q, %q, want %q, %q", c.request, where, why, c.where, c.why)
 		}
 	}
@@ -43,7 +43,7 @@ func TestMake_AvoidsHostsThatFailed(t *testing.T) {
 		t.Errorf("planned %q, want %q", got, want)
 	}
 	j, _ := b.store.View().Job(id)
-	if on, _, _ := sched.PlaceOne(b.store.View(), j); on != "(hostb:ncpus=1)" {
+	if on, _, _ := sched.PlaceOne(b.store.View(), j, nil); on != "(hostb:ncpus=1)" {
 		t.Errorf("placed by hand on %s", on)
 	}
 	b.do(&command.ManageVnode{Verb: command.VerbSet, Vnode: "hostb", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "state", Value: "offline"}}}})
@@ -63,7 +63,7 @@ func TestPlaceOne_AsksForNone(t *testing.T) {
 		id := b.submit(request)
 		v := b.store.Publish()
 		j, _ := v.Job(id)
-		if where, _, why := sched.PlaceOne(v, j); where != want {
+		if where, _, why := sched.PlaceOne(v, j, nil); where != want {
 			t.Errorf("%s: %q, %q, want %q", request, where, why, want)
 		}
 	}
@@ -84,16 +84,16 @@ func TestPlaceOne_Preempts(t *testing.T) {
 	if !ok {
 		t.Fatal("there is no fourth subjob")
 	}
-	where, makeWay, why := sched.PlaceOne(v, j)
+	where, makeWay, why := sched.PlaceOne(v, j, nil)
 	if where != "" || why != "" || len(makeWay) != 1 || makeWay[0].Job != first || makeWay[0].Method != command.PreemptSuspend {
 		t.Fatalf("on %q, preempting %+v, %q; want %s suspended", where, makeWay, why, first)
 	}
 	b.do(makeWay[0])
-	if where, again, why := sched.PlaceOne(b.store.Publish(), j); where != "" || why != "" || len(again) != 0 {
+	if where, again, why := sched.PlaceOne(b.store.Publish(), j, nil); where != "" || why != "" || len(again) != 0 {
 		t.Errorf("while it is suspended: on %q, preempting %v, %q", where, again, why)
 	}
 	b.confirm(first)
-	where, _, why = sched.PlaceOne(b.store.Publish(), j)
+	where, _, why = sched.PlaceOne(b.store.Publish(), j, nil)
 	if where == "" {
 		t.Fatalf("no room: %s", why)
 	}

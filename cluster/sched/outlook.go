@@ -23,9 +23,12 @@ type Outlook struct {
 }
 
 // NewOutlook returns the outlook of a view at a time.
-func NewOutlook(v *state.View, now pbs.Time) *Outlook {
+func NewOutlook(v *state.View, now pbs.Time) *Outlook { return newOutlook(v, now, nil) }
+
+func newOutlook(v *state.View, now pbs.Time, loads *Loads) *Outlook {
 	v = v.At(now, nil)
 	p := NewPlanner()
+	p.loads = loads
 	p.prepare(v, now)
 	return &Outlook{planner: p, view: v, now: now, hours: p.hours}
 }

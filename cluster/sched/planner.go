@@ -27,6 +27,8 @@ type Planner struct {
 	loads      *Loads                   // what hosts say; nil: nothing
 	thresholds map[pbs.QueueName]string // of queues, in that view
 	gate       *gate                    // of the cycle; nil: no host is kept from jobs
+	wishes     bool                     // it plans what an operator wishes, whatever thresholds say
+	rows       *rows                    // what the files of LSF say of hosts, in that view
 	goesByLoad bool                     // jobs waited in the cycle, and load was looked at
 
 	dynamic       map[string]string  // what there is of the resources of server_dyn_res, in the next cycle
@@ -115,6 +117,8 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) []line {
 		p.renewWorld(v, said)
 	}
 	p.followSlots(v)
+	p.followRows(v)
+	p.all.rows = p.rows
 	p.followLoad(v, now+p.ahead)
 	if now := newConsidered(set, p.all); !now.same(p.considered) {
 		p.considered = now
@@ -283,6 +287,7 @@ func (p *Planner) empty(v *state.View) *world {
 		p.idle.loads = p.loads
 		p.idleAge++
 	}
+	p.idle.rows = p.rows
 	if p.idle.offersNew {
 		p.idle.offersNew = false
 		p.idleAge++

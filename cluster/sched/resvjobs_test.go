@@ -297,7 +297,7 @@ func TestReservation_PlaceOne(t *testing.T) {
 	b.decided()
 	ask := func(id pbs.JobID) string {
 		j, _ := b.store.View().Job(id)
-		where, _, why := sched.PlaceOne(b.store.View(), j)
+		where, _, why := sched.PlaceOne(b.store.View(), j, nil)
 		return where + why
 	}
 	long, short, inside := b.in("", "select=1:ncpus=3"), b.in("", "select=1:ncpus=3 walltime=10"), b.in(r.Queue(), "select=1:ncpus=6")

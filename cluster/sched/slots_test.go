@@ -70,7 +70,7 @@ func TestSlots(t *testing.T) {
 		c.wantWait("b", "Host's per-user job slot limit reached: hosta")
 		v := c.store.View()
 		j, _ := v.Job(c.names["b"])
-		e := sched.Explain(v, j)
+		e := sched.Explain(v, j, nil)
 		if len(e.Near) != 1 || fmt.Sprint(e.Near[0].Lacks) != "[{slots 1 0 1}]" || len(e.Room) > 0 {
 			t.Errorf("Explain: near %+v, room %v", e.Near, e.Room)
 		}

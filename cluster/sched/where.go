@@ -72,62 +72,60 @@ func completed(v *state.View, queue pbs.QueueName, text string) string {
 // meets tells whether a host satisfies a condition.
 func (w *world) meets(h int, of *where) bool { return !of.never && of.all.Holds(hostValues{w, h}, "") }
 
-// hostValues is a host as a condition sees it.
+// hostValues is a host as conditions and thresholds see it: lsf.ValueOf asks it.
 type hostValues struct {
 	world *world
 	host  int
 }
 
 // Value returns what is available of a resource.
-func (s hostValues) Value(name string) (resreq.Value, bool) {
+func (s hostValues) Value(name string) (resreq.Value, bool) { return lsf.ValueOf(s, name) }
+
+// Resource returns the definition of a resource.
+func (s hostValues) Resource(name string) (resource.Def, bool) { return s.world.view.Resource(name) }
+
+// Word returns the name of the host.
+func (s hostValues) Word() string { return s.world.hosts[s.host].key.word }
+
+// Row returns what the files of LSF say of the host.
+func (s hostValues) Row() lsf.Host { return s.world.rows.of(s.mom()) }
+
+// Status is what lsload says; empty where nobody hears hosts.
+func (s hostValues) Status() string {
 	w := s.world
-	number := func(n float64) (resreq.Value, bool) { return resreq.Value{Number: n}, true }
-	model := name
-	switch name {
-	case "hname":
-		return resreq.Value{Text: w.hosts[s.host].key.word}, true
-	case "type":
-		model = "arch"
-	case "ncpus", "maxmem", "maxswp", "maxtmp":
-		model = strings.TrimPrefix(name, "max")
+	if w.loads == nil {
+		return ""
 	}
-	def, known := w.view.Resource(model)
-	switch {
-	case !known:
-		return w.index(s.host, name)
-	case !def.AtHost():
-		left, has := w.view.FreeOfServer(def.Name)
-		return resreq.Value{Number: shownAs(def, left)}, has
-	case def.AtVnodes():
-		left, total, has := s.amount(def)
-		if model != name || name == "ncpus" {
-			left = total
-		}
-		return resreq.Value{Number: shownAs(def, left)}, has
+	if _, known := w.loads.Of(s.mom()); !known {
+		return lsf.StatusUnavailable
 	}
-	for _, i := range w.hosts[s.host].nodes {
-		value, has := w.nodes[i].offer.Get(def.Name)
-		switch {
-		case !has || value == "":
-		case def.Type == resource.Boolean && strings.EqualFold(value, "true"):
-			return number(1)
-		case def.Type == resource.Boolean:
-			return number(0)
-		case def.Type.Numeric():
-			return number(shownAs(def, def.Measure(value)))
-		default:
-			return resreq.Value{Text: value}, true
-		}
+	if w.gate != nil && w.gate.busy[s.mom()] {
+		return lsf.StatusBusy
 	}
-	return resreq.Value{}, false
+	return lsf.StatusOK
 }
 
-// amount returns what the vnodes of the host have left of what is consumed there, and what they have in all.
-func (s hostValues) amount(def resource.Def) (left, total int64, has bool) {
-	c := s.world.column(def)
-	var seen []int
+// Offer returns a value that the host is configured with.
+func (s hostValues) Offer(def resource.Def) (value string, has bool) {
 	for _, i := range s.world.hosts[s.host].nodes {
-		if _, offers := s.world.nodes[i].offer.Get(def.Name); !offers || c.met(i, &seen) {
+		if value, has = s.world.nodes[i].offer.Get(def.Name); has && value != "" {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// Left returns what the vnodes of the host have left of what is consumed there, or the cluster of what is the whole cluster's, and what there is in all.
+func (s hostValues) Left(def resource.Def) (left, total int64, has bool) {
+	w := s.world
+	if !def.AtVnodes() {
+		left, has = w.leftOfServer(def.Name)
+		return left, left, has
+	}
+	c := w.column(def)
+	var seen []int
+	for _, i := range w.hosts[s.host].nodes {
+		if _, offers := w.nodes[i].offer.Get(def.Name); !offers || c.met(i, &seen) {
 			continue
 		}
 		if at := c.at(i); at >= 0 {
@@ -137,25 +135,69 @@ func (s hostValues) amount(def resource.Def) (left, total int64, has bool) {
 	return left, total, has
 }
 
-// shownAs returns an amount as it is compared: of mem, swp and tmp in megabytes.
-func shownAs(def resource.Def, amount int64) float64 {
-	switch {
-	case def.Type == resource.Float:
-		return float64(amount) / millionths
-	case resreq.Unit(def.Name) == resreq.Megabyte:
-		return float64(amount) / 1024
+// Told returns what the host has reported of an index.
+func (s hostValues) Told(index string) (value float64, said bool) {
+	if s.world.loads == nil {
+		return 0, false
 	}
-	return float64(amount)
+	values, _ := s.world.loads.Of(s.mom())
+	told, said := values[index]
+	return told.Shown(index), said
 }
 
-// index returns the value of a load index of a host, as the host has told it.
-func (w *world) index(h int, name string) (resreq.Value, bool) {
-	if w.loads == nil {
-		return resreq.Value{}, false
+// ByAgent reports whether what is free of some vnode of the host is known from its mom.
+func (s hostValues) ByAgent() bool {
+	return s.world.agents > 0 && slices.ContainsFunc(s.world.hosts[s.host].nodes, func(i int) bool { return goesByAgent(s.world.nodes[i].vnode) })
+}
+
+func (s hostValues) mom() pbs.HostName { return s.world.hosts[s.host].key.mom }
+
+// leftOfServer is FreeOfServer, found out once for a view.
+func (w *world) leftOfServer(name string) (left int64, has bool) {
+	if w.server.view != w.view {
+		w.server = leftOfServer{view: w.view, of: map[string]int64{}}
 	}
-	values, _ := w.loads.Of(w.hosts[h].key.mom)
-	value, said := values[name]
-	return resreq.Value{Number: value.Shown(name)}, said
+	left, known := w.server.of[name]
+	if !known {
+		if left, has = w.view.FreeOfServer(name); !has {
+			left = -1
+		}
+		w.server.of[name] = left
+	}
+	return max(left, 0), left >= 0
+}
+
+// leftOfServer is what is left of amounts of the server in a view, -1 of what it has none.
+type leftOfServer struct {
+	view *state.View
+	of   map[string]int64
+}
+
+// rows are what the files of LSF say of hosts.
+type rows struct {
+	config *lsf.Config
+	byName map[string]lsf.Host
+}
+
+// of returns what is said of a host.
+func (r *rows) of(host pbs.HostName) lsf.Host {
+	if r == nil {
+		return lsf.Host{}
+	}
+	return r.byName[string(host)]
+}
+
+// followRows reads again what the files say of hosts where that has changed.
+func (p *Planner) followRows(v *state.View) {
+	config := &v.Reconfigured().Config
+	if p.rows != nil && p.rows.config == config {
+		return
+	}
+	p.rows = &rows{config: config, byName: make(map[string]lsf.Host, len(config.Hosts))}
+	for _, h := range config.Hosts {
+		p.rows.byName[h.Name] = h
+	}
+	p.given.lost = true // whoever selects hosts by what they are may have room now
 }
 
 // unmet tells whether no host satisfies what a class asks them for, and by whose requirement.

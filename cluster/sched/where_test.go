@@ -4,8 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"rampart/cluster/sched"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 )
 
@@ -57,4 +59,35 @@ func TestWhere(t *testing.T) {
 	}
 	c.kill(c.names["holds"])
 	c.want("later", "more: runs (hosta:ncpus=1)", "queue: nothing")
+}
+
+// A selection sees what hosts report, and what the files of LSF say of them, also of a job that an operator starts, whom thresholds do not keep.
+func TestWhere_SeesHosts(t *testing.T) {
+	c := newLoaded(t)
+	c.host("hosta", "hosta:ncpus=4")
+	c.host("hostb", "hostb:ncpus=4")
+	c.host("hostc", "hostc:ncpus=4")
+	c.limiting(func(l *lsf.Config) {
+		l.Hosts = []lsf.Host{
+			{Name: "hostb", Model: "Intel", Type: "X86", Factor: 2000},
+			{Name: "hostc", Listed: true, Thresholds: []lsf.Threshold{{Index: "r1m", Start: amountOf(1000)}}},
+		}
+	})
+	c.says("hosta", "r1m", 100)
+	c.says("hostb", "r1m", 900)
+	c.says("hostc", "r1m", 5000)
+	for name, sel := range map[string]string{"factor": "cpuf>1", "model": "model==Intel", "type": "type==X86", "load": "r1m>0.5", "status": "status==ok && r1m>0.2"} {
+		c.asking(name, "1:ncpus=0", "lsf_select="+sel)
+		c.want(sel, name+": runs (hostb:ncpus=0)")
+	}
+	c.asking("much", "1:ncpus=1", "lsf_select=r1m>4")
+	c.want("load of a host that takes no jobs", "much: nothing")
+	v := c.store.View()
+	j, _ := v.Job(c.names["much"])
+	if where, _, why := sched.PlaceOne(v, j, c.loads); where != "(hostc:ncpus=1)" {
+		t.Errorf("by hand: %q, %q", where, why)
+	}
+	if where, _, _ := sched.PlaceOne(v, j, nil); where != "" {
+		t.Errorf("where nobody hears hosts: %q", where)
+	}
 }

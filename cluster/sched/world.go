@@ -43,6 +43,9 @@ type world struct {
 
 	slots slotUse
 	loads *Loads // what hosts say; nil: nothing
+	rows  *rows  // what the files of LSF say of hosts
+
+	server leftOfServer
 
 	gate     *gate                      // keeps jobs from hosts by their load; nil: nothing does
 	agents   int                        // vnodes whose hosts say what is free of them

@@ -25,6 +25,13 @@ func ShownLoad(index string, value float64) string {
 	return fmt.Sprintf("%.1f", value)
 }
 
+// What LSF calls the state of a host by its load.
+const (
+	StatusOK          = "ok"
+	StatusBusy        = "busy"    // a threshold keeps jobs from it
+	StatusUnavailable = "unavail" // nobody hears it
+)
+
 // Where the free mem, swp and tmp of a host are known from: an attribute of its vnode (specification: reservation section 1.3).
 const (
 	LoadSource   = "load_source"

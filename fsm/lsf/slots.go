@@ -159,8 +159,8 @@ func AtHosts(reason string, hosts []string) string {
 // LimitAt returns the reason, and the hosts, of a text of AtHosts; false if it is none.
 func LimitAt(text string) (reason string, hosts []string, ok bool) {
 	known := []string{ReasonHostUser, ReasonQueueCPU, ReasonQueueHost, ReasonLimit, ReasonWideLimit, ReasonRecent}
-	for _, reason := range loadReasons {
-		known = append(known, reason)
+	for _, index := range LoadIndices {
+		known = append(known, loadReasons[index])
 	}
 	if index, ok := strings.CutPrefix(text, reasonExternal); ok {
 		index, _, _ = strings.Cut(index, ")")

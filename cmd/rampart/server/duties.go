@@ -52,6 +52,18 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 // loadsOf is what hosts say of their load in a term.
 func (s *Server) loadsOf(term uint64) *sched.Loads {
 	s.loads.Begin(term)
+	return s.toldLoads()
+}
+
+// heardLoads is what hosts say of their load where they are heard, which is the leader; nil elsewhere.
+func (s *Server) heardLoads() *sched.Loads {
+	if _, self, ok := s.leader(); !ok || !self {
+		return nil
+	}
+	return s.toldLoads()
+}
+
+func (s *Server) toldLoads() *sched.Loads {
 	of := func(host pbs.HostName) (map[string]resreq.Amount, bool) { return s.loads.Of(host) }
 	return &sched.Loads{Of: of, Fresh: s.loads.Fresh, Look: s.loads.Look}
 }

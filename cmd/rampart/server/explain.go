@@ -2,14 +2,20 @@ package server
 
 import (
 	"rampart/cluster/sched"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport/api"
 )
 
+// place finds vnodes for a job that an operator starts.
+func (s *Server) place(v *state.View, j *state.Job) (execVnode string, makeWay []*command.PreemptJob, why string) {
+	return sched.PlaceOne(v, j, s.heardLoads())
+}
+
 // explain says in messages what the scheduler knows of a job that it is to start.
-func explain(v *state.View, j *state.Job) *api.Obstacle {
-	e := sched.Explain(v, j)
+func (s *Server) explain(v *state.View, j *state.Job) *api.Obstacle {
+	e := sched.Explain(v, j, s.heardLoads())
 	o := &api.Obstacle{
 		Reason: e.Reason, Never: e.Never, Start: second(e.Start), Promised: e.Promised, ExecVnode: e.ExecVnode,
 		Chunk: e.Chunk, Chunks: uint32(e.Chunks), Room: e.Room, More: uint32(e.More), Unfit: uint32(e.Unfit),

@@ -224,7 +224,7 @@ func (s *Server) mount() {
 		Ledger: s.ledger, Leases: s.leases, Loads: s.loads, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), Logger: s.logger,
 		Backups: s.backups, Blobs: s.blobs, Clock: s.outside.Clock,
 		Scheduler: service.Scheduler{
-			Place: sched.PlaceOne, Explain: explain, SchedLog: s.schedLog, Shares: sched.ShareTree, Turn: s.turns.Take,
+			Place: s.place, Explain: s.explain, SchedLog: s.schedLog, Shares: sched.ShareTree, Turn: s.turns.Take,
 			AwaitCycle: s.rounds.Await, InCycle: s.metrics.sched.InCycle,
 		},
 		EndReplica: s.endReplica, EndSelf: s.endSelf,
