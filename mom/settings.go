@@ -98,6 +98,9 @@ func (s *settings) directive(line string) error {
 		s.TmpDir = dir
 	case "$jobdir_root":
 		dir := strings.TrimSpace(strings.TrimPrefix(line, f[0])) // it may hold blanks
+		if len(f) > 2 && f[len(f)-1] == "shared" {               // between hosts: only the mother superior makes folders anyhow
+			dir = strings.TrimSpace(strings.TrimSuffix(dir, "shared"))
+		}
 		if !strings.HasPrefix(dir, "/") {
 			return errors.New("$jobdir_root wants an absolute path")
 		}

@@ -75,6 +75,23 @@ func TestSettings_Start(t *testing.T) {
 	}
 }
 
+// The folders of jobs may be below a path with blanks, and hosts may share them.
+func TestSettings_JobDirRoot(t *testing.T) {
+	for text, want := range map[string]string{
+		"/scratch": "/scratch", "/scratch shared": "/scratch", "/my scratch": "/my scratch", "/my scratch  shared": "/my scratch", "/shared": "/shared",
+	} {
+		s := new(settings)
+		if err := s.directive("$jobdir_root " + text); err != nil || s.JobDirRoot != want {
+			t.Errorf("%q: %q, %v", text, s.JobDirRoot, err)
+		}
+	}
+	for _, text := range []string{"", "shared", "scratch shared"} {
+		if err := new(settings).directive("$jobdir_root " + text); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
 // Memory is enforced where jobs have no cgroup, unless the site says otherwise.
 func TestSettings_Enforce(t *testing.T) {
 	for text, want := range map[string]func(e *task.Enforce){

@@ -36,7 +36,7 @@ func TestAttributes_ReadOrExplained(t *testing.T) {
 	read := func(name string) bool {
 		return strings.Contains(code.String(), `"`+name+`"`) || strings.Contains(code.String(), "'"+name+"'")
 	}
-	for _, object := range []attr.Object{attr.Server, attr.Queue, attr.Vnode, attr.Sched, attr.Hook, attr.Resource} {
+	for _, object := range []attr.Object{attr.Server, attr.Queue, attr.Vnode, attr.Sched, attr.Hook, attr.Resource, attr.Job, attr.Reservation} {
 		for _, def := range attr.All(object) {
 			explained := strings.Contains(section, "`"+def.Name+"`")
 			// The scheduler joins "prime_" to the names of the others.
