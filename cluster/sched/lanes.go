@@ -78,6 +78,9 @@ func (l *lanes) next() *lane {
 // used least of its part. What comes before all that goes by the first job.
 func (l *lanes) before(a, b *lane) bool {
 	x, y := a.lines.first(), b.lines.first()
+	if x.rank.cleared != y.rank.cleared {
+		return x.rank.cleared
+	}
 	if c := cmp.Compare(y.rank.level, x.rank.level); c != 0 {
 		return c < 0
 	}

@@ -154,6 +154,8 @@ func (o *order) scores() bool { return o.formula != nil || len(o.keys) > 0 }
 
 // A rank is where a job stands, but for its place in the order of submission.
 type rank struct {
+	cleared bool // a run was just suspended for it
+
 	level int64 // of preempt_prio
 	haste int64 // it was preempted, or starves: how long ago
 	over  uint8 // soft limits that it is over: isOverQueue, isOverServer
@@ -174,6 +176,12 @@ func (a *rank) compare(b *rank) int {
 
 // first compares what comes before formula, shares and keys.
 func (a *rank) first(b *rank) int {
+	if a.cleared != b.cleared {
+		if b.cleared {
+			return 1
+		}
+		return -1
+	}
 	if a.level != b.level {
 		return cmp.Compare(b.level, a.level)
 	}

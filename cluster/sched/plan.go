@@ -162,7 +162,9 @@ func (c *cycle) run(waits lanes) {
 	c.openFor(c.stopped)
 	for lane := c.next(&waits); lane != nil; lane = c.next(&waits) {
 		first := *lane.lines.first()
-		c.resume(first.rank.level)
+		if !first.rank.cleared {
+			c.resume(first.rank.level)
+		}
 		c.yields, c.beyond, c.score = 0, first.rank.over, first.rank.score
 		switch {
 		case c.late():

@@ -167,6 +167,43 @@ func TestPreempt_OnceAndForGood(t *testing.T) {
 	}
 }
 
+// Who others made way for starts before suspended jobs go on that would take its place, and before those that are promoted.
+func TestPreempt_WhoOthersMadeWayForComesFirst(t *testing.T) {
+	t.Run("a suspended job", func(t *testing.T) {
+		r := &rivals{bench: newBench(t), t: t}
+		r.host("hosta", "hosta[0]:ncpus=1", "hosta[1]:ncpus=1")
+		r.queue("express", "200")
+		r.queue("middle", "160")
+		r.asks("ann", "middle", "pack:exclhost", "1:ncpus=0")
+		r.settle()
+		urgent := r.asks("ann", "express", "", "1:ncpus=0")
+		r.settle()
+		r.asks("ann", "workq", "", "1:ncpus=0")
+		r.settle()
+		r.do(&command.DeleteJob{Job: urgent, Force: true})
+		r.settle()
+		r.asks("ann", "middle", "pack:exclhost", "1:ncpus=2")
+		r.settle()
+		if got, want := r.letters(), "SSR"; got != want {
+			t.Errorf("the jobs are %s, want %s\n%s", got, want, r.picture())
+		}
+	})
+	t.Run("a job within its soft limit again", func(t *testing.T) {
+		r := &rivals{bench: newBench(t), t: t}
+		r.host("hosta", "hosta:ncpus=2")
+		r.set("server_softlimits max_run_res_soft.ncpus=[u:PBS_GENERIC=1]")
+		r.asks("ann", "workq", "excl", "1:ncpus=2")
+		r.settle()
+		r.asks("ann", "workq", "excl", "1:ncpus=1")
+		r.settle()
+		r.asks("bob", "workq", "excl", "1:ncpus=1")
+		r.settle()
+		if got, want := r.letters(), "SQR"; got != want {
+			t.Errorf("the jobs are %s, want %s\n%s", got, want, r.picture())
+		}
+	})
+}
+
 // set sets an attribute of the server, NAME=VALUE or NAME.RESOURCE=VALUE, and the preempt_prio of soft limits.
 func (r *rivals) set(text string) {
 	if rest, ok := strings.CutPrefix(text, "server_softlimits "); ok {

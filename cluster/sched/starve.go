@@ -14,6 +14,10 @@ const (
 	// mostAged those of which it is looked whether they do.
 	mostHasty = 1000
 	mostAged  = 4000
+
+	// madeWay is how long a run that was suspended for a job holds a place for that before all others: whoever takes it,
+	// or is promoted since the run counts for no soft limit any more, would make the suspension vain.
+	madeWay = pbs.Time(time.Minute)
 )
 
 // starveOf is max_starve, 0 without help_starving_jobs.
@@ -48,8 +52,8 @@ func (o *order) is(j *state.Job) (is uint8) {
 	return is
 }
 
-// hasten adds a line for each job that comes before the others of its class: those that were
-// preempted and are to start again, then those that starve, in the order in which they began to.
+// hasten adds a line for each job that comes before the others of its class: those that runs were just suspended for,
+// those that were preempted and are to start again, then those that starve, in the order in which they began to.
 func (p *Planner) hasten(v *state.View, waits []line) []line {
 	p.hasty = nil
 	add := func(j *state.Job, haste int64) {
@@ -67,6 +71,17 @@ func (p *Planner) hasten(v *state.View, waits []line) []line {
 		l.rank.haste = haste
 		l.class.lines++
 		waits = append(waits, l)
+	}
+	for run := range v.Suspensions() {
+		if by := run.Run.Preemption; by == nil || p.order.now-by.At > madeWay {
+			continue
+		}
+		for _, way := range v.WaysOf(run) {
+			if j, ok := v.Job(way.For); ok && j.Startable() && len(p.hasty) < mostHasty {
+				add(j, math.MaxInt64-int64(run.Run.Preemption.At))
+				waits[len(waits)-1].rank.cleared = true
+			}
+		}
 	}
 	for j := range v.Ousted() {
 		if len(p.hasty) == mostHasty {
