@@ -19,21 +19,25 @@ import (
 var (
 	firstSeed = flag.Uint64("seed", 1, "the first seed of TestSchedules")
 	runs      = flag.Int("runs", 0, "how many schedules TestSchedules runs; 0: a sample")
-	inFiles   = flag.Int("files", 3, "how many schedules TestRealStores runs")
+	inFiles   = flag.Int("files", 2, "how many schedules TestRealStores runs")
 	keep      = flag.String("keep", "", "folder for the logs of every run; else nobody writes them")
 )
 
-// sample is how much is played when nobody says otherwise, with the same seeds each time, for a change to be judged in minutes:
-// make test-long plays 20,000 schedules with new seeds. The race detector makes everything slower.
-func sample(raced bool, few, many int) int {
-	if raced {
-		return few
+// sample is how much is played when nobody says otherwise, with the same seeds each time: little under the race detector, which
+// makes everything slower, more in short tests, for a change to be judged in minutes, and all that there is to play in long ones.
+// make test-long plays 20,000 schedules with new seeds besides.
+func sample(raced, short, long int) int {
+	switch {
+	case build.Raced:
+		return raced
+	case testing.Short():
+		return short
 	}
-	return many
+	return long
 }
 
 func TestSchedules(t *testing.T) {
-	for i := range cmp.Or(*runs, sample(build.Raced, 4, 50)) {
+	for i := range cmp.Or(*runs, sample(3, 16, 50)) {
 		seed := *firstSeed + uint64(i)
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
@@ -54,9 +58,9 @@ func TestRealStores(t *testing.T) {
 }
 
 func TestScenarios(t *testing.T) {
-	step := sample(build.Raced, 20, 1)
+	every := sample(30, 4, 1)
 	for i, s := range Scenarios() {
-		if i%step != 0 {
+		if i%every != every/2 { // not the same ones with the detector and without it
 			continue
 		}
 		t.Run(s.Name, func(t *testing.T) {
