@@ -17,6 +17,7 @@ import (
 
 const bmodUsage = `bmod [-h] [-V] [-n slots | -nn] [-R "res_req" ... | -Rn] [-m host_name | -mn]
             [-x | -xn] [-W [hour:]minute | -Wn] [-c [hour:]minute | -cn]
+            [-We [hour:]minute | -Wen] [-app application_name | -appn]
             [-M mem_limit | -Mn] [-b [[[year:]month:]day:]hour:minute | -bn]
             [-J job_name | -J %slot_limit | -Jn]
             [-P project_name | -Pn] [-sp priority | -spn]
@@ -29,7 +30,7 @@ const bmodUsage = `bmod [-h] [-V] [-n slots | -nn] [-R "res_req" ... | -Rn] [-m 
 
 // takenBack are the attributes that an option with an n behind it gives back to what they are without it.
 var takenBack = map[string]struct{ name, resource, value string }{
-	"Wn": {"Resource_List", "walltime", ""}, "cn": {"Resource_List", "cput", ""}, "bn": {"Execution_Time", "", ""}, "Mn": {"Resource_List", "pmem", ""}, "Jn": {"Job_Name", "", "STDIN"},
+	"Wn": {"Resource_List", "walltime", ""}, "Wen": {"Resource_List", "soft_walltime", ""}, "appn": {"lsf_app", "", ""}, "cn": {"Resource_List", "cput", ""}, "bn": {"Execution_Time", "", ""}, "Mn": {"Resource_List", "pmem", ""}, "Jn": {"Job_Name", "", "STDIN"},
 	"Pn": {"project", "", ""}, "spn": {"Priority", "", ""}, "wn": {"depend", "", ""}, "on": {"Output_Path", "", ""}, "en": {"Error_Path", "", ""},
 	"un": {"Mail_Users", "", ""}, "Ln": {"Shell_Path_List", "", ""},
 }
@@ -47,7 +48,7 @@ func bmod() *cli.Command {
 
 // modify changes the jobs of the operands, each by itself.
 func modify(ctx context.Context, s *session, opts *cli.Options) error {
-	for _, option := range []string{"E", "t", "C", "D", "F", "S", "T", "p", "v", "U", "k", "f", "Q", "a", "i", "g", "G", "Z", "app", "sla", "We", "cwd", "env", "is", "hl", "ul"} {
+	for _, option := range []string{"E", "t", "C", "D", "F", "S", "T", "p", "v", "U", "k", "f", "Q", "a", "i", "g", "G", "Z", "sla", "cwd", "env", "is", "hl", "ul"} {
 		if opts.Has(option) {
 			return refusedOption(option, "")
 		}
@@ -119,6 +120,9 @@ func (s *session) modification(ctx context.Context, opts *cli.Options, j job) ([
 	sub.drop("array_indices_submitted", "")
 	if sub.has("Error_Path", "") && j.get("Join_Path") == "oe" {
 		sub.set("Join_Path", "", "n")
+	}
+	if opts.Has("We") && (amount(j.Object, "Resource_List", "walltime") != "" || opts.Has("W")) && !opts.Has("Wn") {
+		return nil, rejected("option -We: the job has a run limit, which says how long it runs")
 	}
 	if slices.ContainsFunc([]string{"R", "Rn", "n", "nn", "m", "mn", "x", "xn"}, opts.Has) {
 		if err := sub.reshape(ctx, opts, j); err != nil {

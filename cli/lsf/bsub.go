@@ -24,7 +24,8 @@ import (
 const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K] [-B] [-N] [-r | -rn] [-n slots]
              [-R "res_req"] ... [-q queue_name] [-m host_name] [-P project_name]
              [-J job_name | -J "job_name[first-last:step]%slot_limit"]
-             [-W [hour:]minute] [-c [hour:]minute] [-M mem_limit]
+             [-W [hour:]minute] [-We [hour:]minute] [-c [hour:]minute]
+             [-M mem_limit]
              [-b [[[year:]month:]day:]hour:minute]
              [-w 'dependency_expression']
              [-i input_file] [-o | -oo output_file] [-e | -eo error_file]
@@ -37,7 +38,7 @@ const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K] [-B] [-N] [-r | -rn] [-n slots]
 // noOptions are options of bsub that the job model has nothing for, each with what there is in its place.
 var noOptions = map[string]string{
 	"I": "use qsub -I", "Ip": "use qsub -I", "Is": "use qsub -I", "IS": "use qsub -I", "ISp": "use qsub -I", "ISs": "use qsub -I", "IX": "use qsub -I",
-	"sla": "", "g": "", "G": "", "We": "say -W", "wa": "", "wt": "", "E": "", "Ep": "", "t": "", "C": "", "D": "", "F": "", "S": "",
+	"sla": "", "g": "", "G": "", "wa": "", "wt": "", "E": "", "Ep": "", "t": "", "C": "", "D": "", "F": "", "S": "",
 	"T": "", "p": "", "v": "", "U": "use pbs_rsub", "k": "", "f": "use qsub -W stagein", "Q": "", "is": "say -i", "jsdl": "", "ext": "", "extsched": "", "network": "", "Zs": "",
 	"ul": "", "ptl": "", "eptl": "", "ti": "", "tty": "", "XF": "", "X": "", "a": "", "A": "", "gpu": "say -R \"rusage[ngpus=N]\"", "hl": "", "pack": "", "data": "", "stage": "",
 }

@@ -60,7 +60,7 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 		}
 		s.require = append(s.require, strings.TrimSpace(text))
 	}
-	for _, l := range [...]struct{ option, resource string }{{"W", "walltime"}, {"c", "cput"}} {
+	for _, l := range [...]struct{ option, resource string }{{"W", "walltime"}, {"c", "cput"}, {"We", "soft_walltime"}} {
 		if !opts.Has(l.option) {
 			continue
 		}

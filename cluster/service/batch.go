@@ -100,7 +100,7 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if err != nil {
 			return nil, err
 		}
-		changes, err := parseChanges(p, attr.Job, asked)
+		changes, err := parseJobChanges(p, j, asked)
 		if err != nil {
 			return nil, err
 		}

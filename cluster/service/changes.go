@@ -6,6 +6,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport/api"
 )
 
@@ -17,15 +18,32 @@ var ops = map[api.Op]command.Op{
 
 // parseChanges reads changes of an object's attributes and permits each of them.
 func parseChanges(p person, o attr.Object, list []*api.Attribute) ([]command.AttrChange, error) {
+	return parseChangesOf(p, o, list, false)
+}
+
+// parseJobChanges is parseChanges of a job.
+func parseJobChanges(p person, j *state.Job, list []*api.Attribute) ([]command.AttrChange, error) {
+	return parseChangesOf(p, attr.Job, list, byLSF(j))
+}
+
+func parseChangesOf(p person, o attr.Object, list []*api.Attribute, lsf bool) ([]command.AttrChange, error) {
 	out := make([]command.AttrChange, 0, len(list))
 	for _, a := range list {
-		ch, err := parseChange(p, o, a)
+		ch, err := parseChange(p.estimates(a, lsf), o, a)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, ch)
 	}
 	return out, nil
+}
+
+// estimates returns somebody as one who may say for how long a job of LSF is expected to run: of those of PBS only managers may.
+func (p person) estimates(a *api.Attribute, lsf bool) person {
+	if lsf && a.GetName() == "Resource_List" && a.GetResource() == "soft_walltime" {
+		p.perm = max(p.perm, attr.Manager)
+	}
+	return p
 }
 
 func parseChange(p person, o attr.Object, a *api.Attribute) (command.AttrChange, error) {

@@ -100,13 +100,24 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 		}
 	}
 	text, ok := asked.Get(requirement, "")
-	if !ok {
+	again := slices.ContainsFunc(changes, func(ch command.AttrChange) bool { return ch.Entry.Name == lsf.JobApplication })
+	switch {
+	case !ok && !again:
 		return changes, nil
-	}
-	if j.Live() {
+	case j.Live():
 		return nil, pbs.Attribute(pbs.RunningAttribute, requirement)
+	case !ok && !byLSF(j):
+		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s is for jobs with %s", lsf.JobApplication, requirement)
+	case !ok:
+		text, _ = j.Attrs.Get(requirement, "")
 	}
 	application, _ := j.Attrs.Get(lsf.JobApplication, "")
+	if again {
+		var err error
+		if application, changes, err = appliedAgain(v, j, asked, changes); err != nil {
+			return nil, err
+		}
+	}
 	list := attr.List{}.Set(requirement, "", text).Set(lsf.JobApplication, "", application)
 	for _, name := range []string{"ncpus", "place"} {
 		had, _ := j.Resources.Get(name)
@@ -123,8 +134,8 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	}
 	list = list.Unset(lsf.JobApplication, "")
 	replaced := func(ch command.AttrChange) bool {
-		_, again := list.Get(ch.Entry.Name, ch.Entry.Resource)
-		return again || ch.Entry.Name == "Resource_List" && (ch.Entry.Resource == "ncpus" || ch.Entry.Resource == "host")
+		_, anew := list.Get(ch.Entry.Name, ch.Entry.Resource)
+		return anew || ch.Entry.Name == "Resource_List" && (ch.Entry.Resource == "ncpus" || ch.Entry.Resource == "host")
 	}
 	changes = slices.DeleteFunc(slices.Clone(changes), replaced)
 	for _, e := range list {
@@ -156,49 +167,6 @@ func queueWhere(v *state.View, name pbs.QueueName, site resreq.Site) string {
 		return where.String()
 	}
 	return ""
-}
-
-// withApplication gives a job what its application, or else that of the site, says of jobs that do not say it themselves: for how long
-// they may run, or are expected to, and on how much of a cpu (specification: reservation section 6.2).
-func withApplication(v *state.View, list attr.List) (attr.List, error) {
-	name, asked := list.Get(lsf.JobApplication, "")
-	switch _, byLSF := list.Get(requirement, ""); {
-	case asked && !byLSF:
-		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s is for jobs with %s", lsf.JobApplication, requirement)
-	case !byLSF:
-		return list, nil
-	case !asked:
-		name = v.LSF().DefaultApplication
-	}
-	a, ok := v.LSF().Application(name)
-	switch {
-	case !ok && asked:
-		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s: No such application profile", name)
-	case !ok:
-		return list, nil
-	}
-	list = list.Set(lsf.JobApplication, "", name)
-	estimate := a.Runtime
-	for _, l := range []struct {
-		resource       string
-		standard, most int64
-	}{{"walltime", cmp.Or(a.RunDefault, a.RunMax), a.RunMax}, {"cput", a.CPULimit, a.CPULimit}} {
-		text, said := list.Get("Resource_List", l.resource)
-		if !said && l.standard > 0 {
-			text = strconv.FormatInt(l.standard, 10)
-			list = list.Set("Resource_List", l.resource, text)
-		}
-		if q, err := resource.Parse(resource.Time, text); err == nil && l.most > 0 && q.Int() > l.most {
-			return nil, pbs.Errorf(pbs.ResourceLimit, "Cannot exceed application's hard limit(s)")
-		}
-		if l.resource == "walltime" && text != "" {
-			estimate = 0 // the limit says more
-		}
-	}
-	if estimate > 0 {
-		list = list.Set("Resource_List", "soft_walltime", strconv.FormatInt(estimate, 10))
-	}
-	return list, nil
 }
 
 // withQueue merges the requirement of a job with what its application and its queue want of their jobs, nil if that is nothing. A

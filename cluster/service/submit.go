@@ -87,7 +87,7 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if list, err = withApplication(p.view, list); err != nil {
+	if list, err = withApplication(p.view, queue, list); err != nil {
 		return nil, err
 	}
 	if list, err = required(p.view, queue, list); err != nil {
@@ -129,8 +129,9 @@ func (b *Batch) detach(ctx context.Context, job *command.SubmitJob) error {
 // parseJob reads the attributes of a new job and permits each of them.
 func parseJob(p person, list []*api.Attribute) (attr.List, error) {
 	var out attr.List
+	byLSF := slices.ContainsFunc(list, func(a *api.Attribute) bool { return a.GetName() == requirement })
 	for _, a := range list {
-		ch, err := parseChange(p, attr.Job, a)
+		ch, err := parseChange(p.estimates(a, byLSF), attr.Job, a)
 		if err != nil {
 			return nil, err
 		}

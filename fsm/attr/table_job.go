@@ -124,7 +124,7 @@ func jobRows() []row {
 		shown("topjob", Boolean),
 		set("max_run_subjobs", Number, numberIn(1, 1<<31-1)).since(levelObjects),
 		set("lsf_resreq", Text, parseRequirement).since(levelObjects),
-		set("lsf_app", Text, nil).onCreate().since(levelObjects),
+		set("lsf_app", Text, nil).since(levelObjects),
 		shown("lsf_combined", Text),
 		shown("lsf_select", Text),
 		shown("lsf_queue_select", Text),

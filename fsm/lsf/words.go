@@ -24,6 +24,7 @@ var Terms = []Word{
 	{"`-R` string", "job attribute `lsf_resreq`", "`qstat -f` shows it"},
 	{"`-app`", "job attribute `lsf_app`", "an application of lsb.applications"},
 	{"`-W`", "`Resource_List.walltime`", "minutes, or hours:minutes"},
+	{"`-We`", "`Resource_List.soft_walltime`", "where no run limit says it"},
 	{"`-M`", "`Resource_List.pmem`", "of each process"},
 	{"`-m host`", "`host=` in each chunk", "one host"},
 	{"`-x`", "`place=...:exclhost`", ""},
