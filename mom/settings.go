@@ -108,11 +108,9 @@ func (s *settings) directive(line string) error {
 	case "$max_poll_downtime", "$sister_join_job_alarm", "$job_launch_delay", "$prologalarm":
 		return s.wait(f[0], arg(1))
 	case "$job_launch_early":
-		early, ok := map[string]bool{"true": true, "false": false}[strings.ToLower(arg(1))]
-		if !ok {
-			return fmt.Errorf("$job_launch_early %q is neither true nor false", arg(1))
-		}
-		s.LaunchEarly = early
+		return truth(&s.LaunchEarly, f[0], arg(1))
+	case "$reject_root_scripts":
+		return truth(&s.NoRootJobs, f[0], arg(1))
 	case "$elim":
 		s.elim = strings.TrimSpace(strings.TrimPrefix(line, f[0]))
 		if s.elim == "" {
@@ -160,6 +158,16 @@ func (s *settings) enforce(name, value string, on bool) error {
 		}
 		*into = n
 	}
+	return nil
+}
+
+// truth reads what is true or false.
+func truth(into *bool, directive, text string) error {
+	value, ok := map[string]bool{"true": true, "false": false}[strings.ToLower(text)]
+	if !ok {
+		return fmt.Errorf("%s %q is neither true nor false", directive, text)
+	}
+	*into = value
 	return nil
 }
 

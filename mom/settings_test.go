@@ -69,9 +69,14 @@ func TestSettings_Start(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "maybe", "1"} {
-		if err := s.directive("$job_launch_early " + text); err == nil {
-			t.Errorf("early %q is taken", text)
+		for _, name := range []string{"$job_launch_early ", "$reject_root_scripts "} {
+			if err := s.directive(name + text); err == nil {
+				t.Errorf("%s%q is taken", name, text)
+			}
 		}
+	}
+	if err := s.directive("$reject_root_scripts TRUE"); err != nil || !s.NoRootJobs {
+		t.Errorf("scripts of root are taken: %v", err)
 	}
 }
 

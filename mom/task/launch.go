@@ -22,6 +22,9 @@ import (
 // ErrNoAccount is what Accounts return for an owner that this host does not know.
 var ErrNoAccount = errors.New("no account on this host")
 
+// errRootScript is the error of a start that $reject_root_scripts refuses.
+var errRootScript = errors.New("scripts of root are rejected on this host ($reject_root_scripts)")
+
 // fetchAgain is the pause between attempts to get a script while no server answers.
 const fetchAgain = 5 * time.Second
 
@@ -163,6 +166,9 @@ func (r *Runner) prepare(ctx, hooks context.Context, t Task) (spec proc.Spec, a 
 	s := r.site
 	if a, err = s.account(ctx, t); err != nil {
 		return spec, a, nil, fmt.Errorf("account of the owner: %w", err)
+	}
+	if t.Script && a.UID == 0 && s.Settings().NoRootJobs {
+		return spec, a, nil, errRootScript
 	}
 	nodes, err := t.nodeFile(string(s.Host))
 	if err != nil {

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -56,6 +57,38 @@ func TestRunner_KilledBeforeTheServersAnswer(t *testing.T) {
 				cancel()
 				<-r.Done()
 			})
+		})
+	}
+}
+
+// A mom that rejects scripts of root starts none of his, but his programs, and everybody else's scripts; the job is tried again.
+func TestLaunch_RootScripts(t *testing.T) {
+	for name, c := range map[string]struct {
+		rejects, script bool
+		uid             uint32
+		want            bool
+	}{
+		"root's":                    {true, true, 0, true},
+		"a program of root's":       {true, false, 0, false},
+		"somebody else's":           {true, true, 4711, false},
+		"root's, where he may have": {false, true, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _, task := stageSite(t)
+			a := s.Accounts.(people).account
+			a.UID = c.uid
+			s.Accounts = people{a}
+			settings := s.Settings()
+			settings.NoRootJobs = c.rejects
+			s.Settings = func() Settings { return settings }
+			task.Script = c.script
+			_, _, _, err := NewRunner(s, task).prepare(t.Context(), t.Context(), task)
+			if errors.Is(err, errRootScript) != c.want {
+				t.Errorf("the start fails with %v", err)
+			}
+			if c.want && s.fault(err) != "" {
+				t.Error("the host is blamed")
+			}
 		})
 	}
 }

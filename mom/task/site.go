@@ -54,6 +54,7 @@ type Settings struct {
 	TmpDir      string            // parent of TMPDIR
 	JobDirRoot  string            // parent of the folders of jobs with sandbox=PRIVATE; empty: their owners' homes
 	Environment map[string]string // of pbs_environment
+	NoRootJobs  bool              // no script of a job runs as root
 	Enforce     Enforce
 	Actions     // scripts of the site
 	// PollDowntime is how long a sister may be silent before its part counts as lost; 0 is
