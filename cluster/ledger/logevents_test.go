@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,4 +60,20 @@ func TestLG3_LogEventsAndMidnight(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What qmgr does is in the log, of hooks with their name as object (specification: breadth 1.15), and what moms' hooks do of vnodes.
+func TestLines_Objects(t *testing.T) {
+	by := pbs.User{Name: "root", Host: "s1"}
+	for want, e := range map[string]state.Event{
+		"0004;Hook;h1;created at request of root@s1":            {Kind: state.ObjectChanged, Object: "hook h1", By: by, Text: "created"},
+		"0004;Svr;queue q2;deleted at request of root@s1":       {Kind: state.ObjectChanged, Object: "queue q2", By: by, Text: "deleted"},
+		"0100;Node;hosta;autocreated vnode v1":                  {Kind: state.HookVnodeChanged, Object: "hosta", Text: "autocreated vnode v1"},
+		"0080;Req;;successfully deleted hook file h1.PY from a": {Kind: state.HookFileDeleted, Object: "h1.PY", Text: "a"},
+	} {
+		all := lines(e, "/home")
+		if len(all) != 1 || fmt.Sprintf("%04x;%s;%s;%s", all[0].event, all[0].class, all[0].object, all[0].text) != want {
+			t.Errorf("%+v, want %s", all, want)
+		}
+	}
 }

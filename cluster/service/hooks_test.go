@@ -75,6 +75,28 @@ func TestHooks_Queuejob(t *testing.T) {
 	}
 }
 
+// What a job has by default is there for queuejob hooks to read, as in a PBS (specification: breadth 1.16).
+func TestHooks_QueuejobDefaults(t *testing.T) {
+	b, s := hookedBench(t, "queuejob", func(*hook.Event) *hook.Outcome { return accepted(nil) })
+	b.mustSubmit("ann@login1", set("Mail_Points", "be"))
+	for name, want := range map[string]string{
+		"Priority": "0", "Rerunable": "True", "Hold_Types": "n", "Join_Path": "n", "Keep_Files": "n", "Mail_Points": "be", "Checkpoint": "u",
+	} {
+		if got := s.seen[0].Job.Get(name, ""); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A resource that is none is named, whatever stands around it (specification: breadth 2.19).
+func TestSubmit_CarriageReturn(t *testing.T) {
+	b := newBench(t)
+	_, err := b.submit("ann@h", set("Job_Name", "x"), &api.Attribute{Name: "Resource_List", Resource: ":mem", Value: "1gb"})
+	if err == nil || err.Error() != "Illegal attribute or resource value Resource_List.:mem" {
+		t.Errorf("refused with %v", err)
+	}
+}
+
 // A rejection is the refusal that the user reads, and the hooks are asked once.
 func TestHooks_Reject(t *testing.T) {
 	for message, want := range map[string]string{"no": "no", "": "queuejob request rejected by 'h1'", "a\nb": "a b"} {

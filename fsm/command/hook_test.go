@@ -261,7 +261,23 @@ func TestHookWishes(t *testing.T) {
 			{Name: "aspasia", Set: attr.List{}.Set("resources_available", "mem", "300gb")},
 		}}
 	}
-	w.must(wish("a", 1))
+	w.index++
+	_, events := Run(w.Store, w.index, 1, Entry{Time: pbs.Time(w.index), Proposals: []Proposal{{Commands: []Command{wish("a", 1)}}}})
+	w.Publish()
+	var told []string
+	for _, e := range events {
+		if e.Kind == state.HookVnodeChanged {
+			told = append(told, e.Object+";"+e.Text)
+		}
+	}
+	for _, want := range []string{
+		"a;autocreated vnode aspasia", "a;Updated vnode aspasia's resource resources_available.mem=300gb per mom hook request",
+		"a;Updated vnode a's attribute comment=by hook per mom hook request",
+	} {
+		if !slices.Contains(told, want) {
+			t.Errorf("the log has %q, not %q", told, want)
+		}
+	}
 	w.must(wish("b", 1))
 	w.must(wish("b", 1)) // a repeat
 	v := w.View()

@@ -180,6 +180,7 @@ func (c *HookWishes) vnode(tx *state.Tx, m Meta, w HookVnode) {
 		return
 	case !ok:
 		v = &state.Vnode{Name: w.Name, Host: host, Seq: tx.NextSeq(), LastStateChange: m.At, ByHook: true}
+		tx.Emit(state.Event{Kind: state.HookVnodeChanged, Object: string(host), Text: "autocreated vnode " + string(w.Name)})
 	}
 	next := *v
 	for _, e := range w.Set {
@@ -194,7 +195,7 @@ func (c *HookWishes) vnode(tx *state.Tx, m Meta, w HookVnode) {
 }
 
 func (c *HookWishes) setVnode(tx *state.Tx, m Meta, v *state.Vnode, w HookVnode, e attr.Entry) {
-	what := "attribute " + e.Name
+	object, what := string(v.Name), "attribute "+e.Name
 	switch e.Name {
 	case "state":
 		flags := v.Flags &^ state.VnodeOffline
@@ -215,7 +216,7 @@ func (c *HookWishes) setVnode(tx *state.Tx, m Meta, v *state.Vnode, w HookVnode,
 		}
 		v.Attrs = v.Attrs.Set(e.Name, "", e.Value)
 	case "resources_available":
-		what = "resource " + e.Resource
+		object, what = string(v.Host), "resource "+e.Name+"."+e.Resource // as PBS has it
 		if !define(tx, w, e.Resource) || editAvailable(tx, v, AttrChange{Entry: e}) != nil {
 			return
 		}
@@ -223,7 +224,7 @@ func (c *HookWishes) setVnode(tx *state.Tx, m Meta, v *state.Vnode, w HookVnode,
 		return
 	}
 	tx.Emit(state.Event{
-		Kind: state.HookVnodeChanged, Object: string(v.Name),
+		Kind: state.HookVnodeChanged, Object: object,
 		Text: "Updated vnode " + string(v.Name) + "'s " + what + "=" + e.Value + " per mom hook request",
 	})
 }
