@@ -26,11 +26,21 @@ type key struct {
 
 // A class is the parsed request of all jobs with one key.
 type class struct {
+	// What is read of each class in each cycle comes first.
+	stuck  uint64 // the last cycle in which it fitted nowhere
+	lines  int    // that its jobs had in the last cycle that counted them
 	chunks []chunk
-	place  spec.Place
-	groups groups // that make its placement sets
 	sums   []need // over all chunks, by name
 	bad    string // the request cannot be understood
+	fit    struct {
+		age  uint64 // Planner.idleAge at which it was tried on idle vnodes
+		host int
+		set  string // the placement set in which it fits
+		ok   bool
+	}
+	place  spec.Place
+	groups groups // that make its placement sets
+
 	key    key
 	where  *where   // what hosts are asked for beside the chunks; nil: nothing
 	choice []*class // its other alternatives, in the order in which they are tried
@@ -41,18 +51,10 @@ type class struct {
 	spans   bool   // it may span placement sets
 	spanAge uint64 // Planner.idleAge at which that was found out
 
-	cycle uint64 // in which a job of it was queued last
-	lines int    // that its jobs had in that one
-	stuck uint64 // the last cycle in which it fitted nowhere
+	cycle uint64 // in which it was asked for last
 
 	timed    bool     // it is known how long its jobs run
 	shortest pbs.Time // each of them at least
-	fit      struct {
-		age  uint64 // Planner.idleAge at which it was tried on idle vnodes
-		host int
-		set  string // the placement set in which it fits
-		ok   bool
-	}
 }
 
 // A chunk is wanted count times.

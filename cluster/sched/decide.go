@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"rampart/cluster/sched/calendar"
@@ -64,13 +65,10 @@ func (c *cycle) answer(r *state.Reservation) *command.DecideReservation {
 	q := question{r, c, c.planner.class(c.view, &state.Class{Select: sel, Place: place}), &command.DecideReservation{Reservation: r.ID, Asked: r.Asked}}
 	c.open(q.class)
 	c.logOf(pbs.LogResv, "Resv", string(r.ID), fmt.Sprintf("Confirming %d Occurrences", len(r.Occurrences)))
-	var gone []left
-	for n := range r.Occurrences {
-		gone = append(gone, c.future.drop(r, nodesOf(r.Occurrences[n].Nodes))...)
-	}
+	gone := c.future.drop(r, assigned(r))
 	if planted.Bug == planted.DoubleBooking {
 		for other := range c.view.Reservations() {
-			c.future.drop(other, nodesOf(other.Nodes()))
+			c.future.drop(other, assigned(other))
 		}
 	}
 	q.answer.Why = q.decided()
@@ -87,6 +85,17 @@ func (c *cycle) answer(r *state.Reservation) *command.DecideReservation {
 		q.keep(nodesOf(nodes), from, until)
 	}
 	return q.answer
+}
+
+// assigned yields the vnodes of all occurrences of a reservation.
+func assigned(r *state.Reservation) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range r.Occurrences {
+			if !yield(r.Occurrences[i].Nodes) {
+				return
+			}
+		}
+	}
 }
 
 // open makes sure that the worlds are there in which a class is placed.
@@ -222,9 +231,7 @@ func (q *question) fresh() (why string) {
 		}
 	}
 	if len(q.Occurrences) > 1 {
-		for _, nodes := range q.answer.Nodes {
-			q.future.drop(q.Reservation, nodesOf(nodes))
-		}
+		q.future.drop(q.Reservation, slices.Values(q.answer.Nodes))
 	}
 	return why
 }

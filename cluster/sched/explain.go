@@ -178,7 +178,7 @@ func behind(v *state.View, j *state.Job) *InTheWay {
 	if depth > 0 || !c.plansForAny() {
 		return nil
 	}
-	c.run(newLanes(waits, &p.order))
+	c.run(newLanes(waits, p.lineup.sorted, &p.order))
 	first := c.blocked[whose]
 	if first == nil || first.Seq == j.Seq || !c.order.passes(first, j) {
 		return nil

@@ -67,21 +67,21 @@ func (n *node) stands(vn *state.Vnode) bool {
 // renew reads one vnode again.
 func (w *world) renew(i int, vn *state.Vnode) {
 	n := &w.nodes[i]
-	old := n.vnode
-	n.vnode = vn
+	old, now := n.vnode, *n.fixed
+	now.vnode = vn
 	if !slices.Equal(old.Reported, vn.Reported) || !slices.Equal(old.Configured, vn.Configured) {
-		n.offer = vn.Available()
+		now.offer = vn.Available()
 		w.offersNew = true
 		if len(w.psets) > 0 {
 			w.psets = map[string][]*pset{}
 		}
 		for _, c := range w.columns {
-			c.offer(i, offered(c.def, n.offer))
+			c.offer(i, offered(c.def, now.offer))
 		}
 	}
-	now := tieOf(vn)
-	w.offersNew = w.offersNew || old.Sharing != vn.Sharing || n.tie != now
-	n.tie = now
+	now.tie = tieOf(vn)
+	w.offersNew = w.offersNew || old.Sharing != vn.Sharing || n.tie != now.tie
+	n.fixed = &now
 	if !w.idle {
 		if was, is := goesByAgent(old), goesByAgent(vn); was != is {
 			w.agents += map[bool]int{true: 1, false: -1}[is]

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"iter"
 	"slices"
 
 	"rampart/cluster/sched/calendar"
@@ -26,7 +27,6 @@ type future struct {
 	tooLong map[*class]conflict
 	lasts   []*lasting // those that were used last come last
 	used    *world     // of the last one
-	scratch *world     // of later
 
 	shrinking []shrinking // holds of which less is held as time passes, once events were needed
 }
@@ -288,7 +288,7 @@ func (f *future) amounts(vn, from *state.Vnode, items resource.List) []calendar.
 			}
 		}
 		if q, err := def.Parse(it.Value); err == nil {
-			all = append(all, calendar.Amount{Resource: it.Name, Amount: measure(def, q, up)})
+			all = append(all, calendar.Amount{Resource: def.Name, Amount: measure(def, q, up)})
 		}
 	}
 	return all
@@ -325,25 +325,37 @@ func (f *future) hold(vn, from *state.Vnode, h calendar.Hold, items resource.Lis
 	s.Add(&h)
 }
 
-// drop takes away what a reservation is to have of vnodes, and returns it.
-func (f *future) drop(r *state.Reservation, nodes spec.ExecVnode) (gone []left) {
+// drop takes away what a reservation is to have of the vnodes of some assignments, and returns it.
+func (f *future) drop(r *state.Reservation, all iter.Seq[string]) (gone []left) {
+	done := map[pbs.VnodeName]bool{}
 	take := func(vn *state.Vnode) {
+		if done[vn.Name] {
+			return
+		}
+		done[vn.Name] = true
 		s := f.changing(vn)
 		for _, h := range s.Take(func(h *calendar.Hold) bool { return h.Kind.Reserves() && h.By == string(r.ID) }) {
 			gone = append(gone, left{of: s, was: h})
 		}
 	}
-	for _, ch := range nodes {
-		for _, part := range ch.Parts {
-			vn, ok := f.view.Vnode(part.Vnode)
-			if !ok {
-				continue
-			}
-			take(vn)
-			if f.pooled {
-				for _, it := range part.Items {
-					if target := f.view.Pool(vn, it.Name); target != nil {
-						take(target)
+	last := ""
+	for nodes := range all {
+		if nodes == last {
+			continue
+		}
+		last = nodes
+		for _, ch := range nodesOf(nodes) {
+			for _, part := range ch.Parts {
+				vn, ok := f.view.Vnode(part.Vnode)
+				if !ok {
+					continue
+				}
+				take(vn)
+				if f.pooled {
+					for _, it := range part.Items {
+						if target := f.view.Pool(vn, it.Name); target != nil {
+							take(target)
+						}
 					}
 				}
 			}

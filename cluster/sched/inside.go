@@ -21,21 +21,39 @@ type inside struct {
 	idle  *world // as if none ran
 }
 
-// reservedQueues returns the queues of reservations.
-func reservedQueues(v *state.View) map[pbs.QueueName]bool {
-	var all map[pbs.QueueName]bool
+// queuesOfReservations are those of a view.
+type queuesOfReservations struct {
+	of    []pbs.ReservationID
+	names map[pbs.QueueName]bool // nil: there are none
+	age   uint64                 // how often they have changed
+}
+
+// follow brings them up to a view.
+func (q *queuesOfReservations) follow(v *state.View) {
+	n, same := 0, true
 	for r := range v.Reservations() {
-		if all == nil {
-			all = map[pbs.QueueName]bool{}
+		if same = n < len(q.of) && q.of[n] == r.ID; !same {
+			break
 		}
-		all[r.ID.Queue()] = true
+		n++
 	}
-	return all
+	if same && n == len(q.of) {
+		return
+	}
+	q.age++
+	q.of, q.names = nil, nil
+	for r := range v.Reservations() {
+		if q.names == nil {
+			q.names = map[pbs.QueueName]bool{}
+		}
+		q.of = append(q.of, r.ID)
+		q.names[r.ID.Queue()] = true
+	}
 }
 
 // inside returns what the jobs of a queue have that belongs to a reservation, nil if it belongs to none.
 func (c *cycle) inside(queue pbs.QueueName) *inside {
-	if c.future == nil || !c.planner.reserved[queue] {
+	if c.future == nil || !c.planner.reserved.names[queue] {
 		return nil
 	}
 	in, known := c.insides[queue]

@@ -25,6 +25,7 @@ type kept struct {
 	timeline      timeline
 	reads         uint64     // of calendars, until now
 	made, spare   []*lasting // by the cycle, and those of earlier ones
+	scratch       *world     // of later
 }
 
 // letGo ends a cycle: its view is not kept.
@@ -33,6 +34,9 @@ func (k *kept) letGo() {
 		l.world.view, l.world.win = nil, nil
 	}
 	k.made, k.spare = k.made[:0], append(k.spare, k.made...)
+	if k.scratch != nil {
+		k.scratch.view = nil
+	}
 }
 
 // lasting returns one that is not used.

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"cmp"
+	"slices"
 
 	"rampart/fsm/pbs"
 )
@@ -21,9 +22,15 @@ type lane struct {
 	lines    lines
 }
 
-func newLanes(waits []line, o *order) lanes {
+// newLanes returns the lanes of lines, of which the order of the first ones is known.
+func newLanes(waits []line, sorted []int32, o *order) lanes {
 	if !o.turns && !o.shared() {
-		return lanes{all: []lane{{lines: linesOf(waits), taken: new(int)}}}
+		one := lines{all: waits, sorted: slices.Clone(sorted)}
+		for place := len(sorted); place < len(waits); place++ {
+			one.heap = append(one.heap, int32(place))
+		}
+		one.init()
+		return lanes{all: []lane{{lines: one, taken: new(int)}}}
 	}
 	type name struct {
 		queue  pbs.QueueName
@@ -66,7 +73,7 @@ func (l *lanes) next() *lane {
 	var best *lane
 	for i := range l.all {
 		a := &l.all[i]
-		if len(a.lines.heap) > 0 && (best == nil || l.before(a, best)) {
+		if a.lines.len() > 0 && (best == nil || l.before(a, best)) {
 			best = a
 		}
 	}

@@ -19,8 +19,8 @@ func (c *cycle) ahead(forever bool, enough func(w *world, at pbs.Time) bool) boo
 func (c *cycle) aheadFrom(now *world, forever bool, enough func(w *world, at pbs.Time) bool) bool {
 	f := c.future
 	f.kept.timeline.follow(f, now)
-	w := now.copyTo(f.scratch)
-	f.scratch = w
+	w := now.copyTo(f.kept.scratch)
+	f.kept.scratch = w
 	var dirty []int // hosts
 	looked, last, gave := c.now, c.now, false
 	look := func() bool {
@@ -41,7 +41,7 @@ func (c *cycle) aheadFrom(now *world, forever bool, enough func(w *world, at pbs
 			if h := w.nodes[e.node].host; len(dirty) == 0 || dirty[len(dirty)-1] != h {
 				dirty = append(dirty, h)
 			}
-			gave = gave || !e.takes && e.hold.Kind != calendar.Fading // somebody starts at the end of a run
+			gave = gave || !e.takes && e.kind != calendar.Fading // somebody starts at the end of a run
 		}
 	}
 	return gave && look()
@@ -49,14 +49,14 @@ func (c *cycle) aheadFrom(now *world, forever bool, enough func(w *world, at pbs
 
 // endsAt counts no more the slots of a run that ends.
 func (c *cycle) endsAt(w *world, e event) {
-	if e.takes || !c.planner.slots.any() || !e.hold.Kind.Runs() {
+	if e.takes || !c.planner.slots.any() || !e.kind.Runs() {
 		return
 	}
 	j, ok := c.view.Job(pbs.JobID(e.hold.By))
 	if !ok {
 		return
 	}
-	for _, it := range e.hold.Items {
+	for _, it := range e.items {
 		if it.Resource == "ncpus" {
 			w.countOn(c.planner.boundsOf(j), w.nodes[e.node].host, -it.Amount)
 		}
@@ -71,26 +71,26 @@ func (w *world) happen(e event) {
 	if e.takes {
 		sign = -1
 	}
-	for _, it := range e.hold.Items {
+	for _, it := range e.items {
 		if c := w.columns.of(it.Resource); c != nil {
 			c.add(int(e.node), sign*it.Amount)
 		}
 	}
 	switch {
-	case !e.hold.Kind.Uses():
+	case !e.kind.Uses():
 		return
 	case e.takes:
 		n.held, h.held = n.held+1, h.held+1
-		n.usable, h.shut = n.usable && !e.hold.Alone, h.shut || e.hold.Host
+		n.usable, h.shut = n.usable && !e.alone, h.shut || e.host
 		return
-	case e.hold.Kind.Runs():
+	case e.kind.Runs():
 		n.jobs, h.jobs = max(0, n.jobs-1), max(0, h.jobs-1)
 	default:
 		n.held, h.held = max(0, n.held-1), max(0, h.held-1)
 	}
-	if e.hold.Alone {
+	if e.alone {
 		n.alone, n.usable = false, sound(n.vnode)
-		h.shut = h.shut && !e.hold.Host
+		h.shut = h.shut && !e.host
 	}
 }
 

@@ -4,13 +4,14 @@ import "rampart/fsm/state"
 
 // A line are the jobs of one class that were not considered yet.
 type line struct {
-	of    *state.Class
-	job   *state.Job     // the first of them
-	turn  state.Standing // of that: its record need not be read
-	class *class
-	rank  rank
-	alone bool     // of a job that comes before the others of its class, which have a line of their own
-	rest  []ranked // behind the first, where they have scores; else the state has their order
+	of     *state.Class
+	job    *state.Job     // the first of them
+	turn   state.Standing // of that: its record need not be read
+	class  *class
+	rank   rank
+	inside bool     // of the queue of a reservation
+	alone  bool     // of a job that comes before the others of its class, which have a line of their own
+	rest   []ranked // behind the first, where they have scores; else the state has their order
 }
 
 // begin makes a job the first one of the line.
@@ -24,32 +25,40 @@ func (l *line) before(o *line) bool {
 	return l.turn.Before(o.turn)
 }
 
-// lines are some of all lines of a cycle, as a heap of their places: the job to be considered next comes first.
+// lines are some of all lines of a cycle: the job to be considered next comes first. Most lines stand in the order in which they
+// stood when the cycle began, and leave it without another look; those that have moved on to another job are a heap.
 type lines struct {
-	all  []line
-	heap []int32
+	all    []line
+	sorted []int32 // places of lines
+	heap   []int32
+	moved  bool // the first one is that of the heap
 }
 
-// linesOf returns all lines.
-func linesOf(all []line) lines {
-	l := lines{all, make([]int32, len(all))}
-	for i := range l.heap {
-		l.heap[i] = int32(i)
-	}
-	l.init()
-	return l
-}
-
-// first returns the line whose job is to be considered next.
-func (l *lines) first() *line { return &l.all[l.heap[0]] }
-
+// init brings the lines into order that were put into heap.
 func (l *lines) init() {
 	for i := len(l.heap)/2 - 1; i >= 0; i-- {
 		l.down(i)
 	}
+	l.choose()
 }
 
-// down moves the line at a place behind those that come before it.
+// choose finds the first line.
+func (l *lines) choose() {
+	l.moved = len(l.sorted) == 0 || len(l.heap) > 0 && l.all[l.heap[0]].before(&l.all[l.sorted[0]])
+}
+
+// len returns how many lines are left.
+func (l *lines) len() int { return len(l.sorted) + len(l.heap) }
+
+// first returns the line whose job is to be considered next.
+func (l *lines) first() *line {
+	if l.moved {
+		return &l.all[l.heap[0]]
+	}
+	return &l.all[l.sorted[0]]
+}
+
+// down moves the line at a place of the heap behind those that come before it.
 func (l *lines) down(i int) {
 	h := l.heap
 	for {
@@ -67,12 +76,41 @@ func (l *lines) down(i int) {
 	}
 }
 
+// up moves the last line of the heap before those that come behind it.
+func (l *lines) up() {
+	h := l.heap
+	for i := len(h) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !l.all[h[i]].before(&l.all[h[parent]]) {
+			return
+		}
+		h[i], h[parent] = h[parent], h[i]
+		i = parent
+	}
+}
+
 // leave drops the first line.
 func (l *lines) leave() {
-	last := len(l.heap) - 1
-	l.heap[0] = l.heap[last]
-	l.heap = l.heap[:last]
-	l.down(0)
+	if l.moved {
+		last := len(l.heap) - 1
+		l.heap[0] = l.heap[last]
+		l.heap = l.heap[:last]
+		l.down(0)
+	} else {
+		l.sorted = l.sorted[1:]
+	}
+	l.choose()
+}
+
+// stand puts the first line where it stands now that it has changed.
+func (l *lines) stand() {
+	if l.moved {
+		l.down(0)
+	} else {
+		l.heap, l.sorted = append(l.heap, l.sorted[0]), l.sorted[1:]
+		l.up()
+	}
+	l.choose()
 }
 
 // advance moves the first line on to its next job, and drops it behind the last. Who is over
@@ -98,7 +136,7 @@ func (l *lines) advance(v *state.View) {
 	if first.rank.over = over; over != 0 {
 		first.rank.level = level
 	}
-	l.down(0)
+	l.stand()
 }
 
 // recede puts the first line, which is over some soft limits, behind those that are within theirs.
@@ -107,5 +145,5 @@ func (l *lines) recede(o *order, over uint8) {
 	if first.rank.over = over; o.levels.asks(isOverQueue | isOverServer) {
 		first.rank.level = o.levels.of(first.of.Queue, o.is(first.job)|over)
 	}
-	l.down(0)
+	l.stand()
 }

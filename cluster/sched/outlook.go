@@ -172,9 +172,7 @@ func (c *cycle) end(j *state.Job) {
 
 // cancel takes a reservation out of the world and of the calendar, and its jobs with it.
 func (c *cycle) cancel(r *state.Reservation) {
-	for _, o := range r.Occurrences {
-		c.future.drop(r, nodesOf(o.Nodes))
-	}
+	c.future.drop(r, assigned(r))
 	if !r.Started() {
 		return
 	}

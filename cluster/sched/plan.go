@@ -96,7 +96,7 @@ type limits struct {
 	exact int
 }
 
-var usual = limits{starts: 1000, comments: 1000, lines: 2000, exact: 100}
+var usual = limits{starts: 1000, comments: 1000, lines: 1000, exact: 100}
 
 // neverLine follows in the log what no job of the class can have.
 const neverLine = "Job will never run with the resources currently configured in the complex"

@@ -20,9 +20,9 @@ type Planner struct {
 	partitions map[pbs.QueueName]string
 	hosts      map[pbs.QueueName]string // of queues that have some only, in that view
 	counts     bool
-	reserved   map[pbs.QueueName]bool // queues of reservations, in that view
-	considered considered             // in that view
-	grouping   grouping               // in that view
+	reserved   queuesOfReservations // in that view
+	considered considered           // in that view
+	grouping   grouping             // in that view
 
 	loads      *Loads                   // what hosts say; nil: nothing
 	thresholds map[pbs.QueueName]string // of queues, in that view
@@ -39,6 +39,7 @@ type Planner struct {
 	classes       map[key]*class
 	// requests are classes by what the state has for them.
 	requests map[*state.Class]*class
+	age      uint64 // how often all classes were forgotten
 	cycle    uint64
 	all      *world // free and full, as in the view
 	scratch  *world // of the cycle: jobs are placed here
@@ -52,11 +53,12 @@ type Planner struct {
 	slots    *slotLimits         // in the last view
 	kept     kept                // of the calendars
 	hasty    map[*state.Job]bool // jobs of the cycle that come before the others of their classes
-	waits    []line              // of the cycle
-	before   state.Presents      // vnodes of which runs held less in the last cycle than they were given
-	given    freed               // what was freed since the last cycle planned, and what that one has changed
-	taken    freed               // what the cycle itself has changed
-	index    uint64              // of the view of which the lengths of jobs are known
+	lineup   lineup
+	waits    []line         // of the cycle
+	before   state.Presents // vnodes of which runs held less in the last cycle than they were given
+	given    freed          // what was freed since the last cycle planned, and what that one has changed
+	taken    freed          // what the cycle itself has changed
+	index    uint64         // of the view of which the lengths of jobs are known
 	digest   uint64
 }
 
@@ -70,6 +72,7 @@ func NewPlanner() *Planner {
 // renew forgets the requests that it has read.
 func (p *Planner) renew() {
 	p.classes, p.requests = map[key]*class{}, map[*state.Class]*class{}
+	p.age++
 }
 
 // Plan plans one cycle: jobs by priority, then in the order of their submission;
@@ -82,7 +85,7 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	n := len(waits)
 	byLoad := p.loads != nil && (p.gate != nil || p.all.agents > 0 || slices.ContainsFunc(waits, func(l line) bool { return l.class.where != nil }))
 	c := p.begin(v, now)
-	c.run(newLanes(waits, &p.order))
+	c.run(newLanes(waits, p.lineup.sorted, &p.order))
 	c.settle()
 	c.demote()
 	if n > 0 {
@@ -91,7 +94,6 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	if p.goesByLoad = n > 0 && byLoad; p.goesByLoad {
 		c.plan.pause(p.gate.opens())
 	}
-	clear(waits)
 	p.waits = waits[:0]
 	p.forget(n)
 	return c.plan
@@ -131,7 +133,7 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) []line {
 	if p.grouping.used() {
 		p.empty(v)
 	}
-	p.reserved = reservedQueues(v)
+	p.reserved.follow(v)
 	tied, counts := p.all.tied()
 	if parted := partitionsOf(v); !slices.Equal(tied, p.tied) || !maps.Equal(parted, p.partitions) || counts != p.counts {
 		p.tied, p.partitions, p.counts = tied, parted, counts
@@ -147,11 +149,7 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) []line {
 		break
 	}
 	p.followTimes(v)
-	waits := p.waits[:0]
-	for of, j := range v.Classes() {
-		waits = append(waits, p.line(v, of, j))
-	}
-	return p.hasten(v, waits)
+	return p.lineUp(v)
 }
 
 // renewWorld reads all vnodes again.
@@ -162,9 +160,8 @@ func (p *Planner) renewWorld(v *state.View, said map[pbs.VnodeName]reported) {
 
 // line returns the jobs of a class that wait, j first or, where jobs have scores, the best.
 func (p *Planner) line(v *state.View, of *state.Class, j *state.Job) line {
-	l := line{of: of, class: p.known(v, of)}
+	l := line{of: of, class: p.known(v, of), inside: p.reserved.names[of.Queue]}
 	l.begin(j)
-	l.class.lines++
 	if !p.order.scores() {
 		l.rank = p.order.rank(j)
 		return l
@@ -197,11 +194,11 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 
 // known returns what class does for a class that the state keeps.
 func (p *Planner) known(v *state.View, of *state.Class) *class {
-	if c, ok := p.requests[of]; ok && !p.reserved[of.Queue] {
+	if c, ok := p.requests[of]; ok && !p.reserved.names[of.Queue] {
 		return p.asked(c)
 	}
 	c := p.class(v, of)
-	if p.slots.any() && !p.reserved[of.Queue] {
+	if p.slots.any() && !p.reserved.names[of.Queue] {
 		c = p.owned(c, c.key, p.slots.boundsOf(slotOwner(of.Whose[0], of.Whose[1], of.Whose[2], of.Queue)))
 	}
 	p.requests[of] = c
@@ -211,7 +208,7 @@ func (p *Planner) known(v *state.View, of *state.Class) *class {
 // asked makes sure that the columns are there that a class asks for.
 func (p *Planner) asked(c *class) *class {
 	if c.cycle != p.cycle {
-		c.cycle, c.lines = p.cycle, 0
+		c.cycle = p.cycle
 		for _, one := range append([]*class{c}, c.choice...) {
 			for _, n := range one.sums {
 				p.all.column(n.def)
@@ -257,6 +254,9 @@ func (p *Planner) forget(lines int) {
 		return
 	}
 	clear(p.requests)
+	for i := range p.lineup.lines {
+		p.lineup.lines[i].class.cycle = p.cycle
+	}
 	for k, c := range p.classes {
 		if c.cycle != p.cycle {
 			delete(p.classes, k)

@@ -143,7 +143,8 @@ func BenchmarkPlanner_ReservedEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanner_ReservedMemory tells what a planner keeps that has looked at the future of all vnodes.
+// BenchmarkPlanner_ReservedMemory tells what a planner keeps that has looked at the future of all vnodes: what for a few jobs, and in all
+// with 100,000 that wait behind a top job.
 func BenchmarkPlanner_ReservedMemory(b *testing.B) {
 	for b.Loop() {
 		s := reservedStore(0, 1)
@@ -156,6 +157,13 @@ func BenchmarkPlanner_ReservedMemory(b *testing.B) {
 		b.ReportMetric(float64(live()-between)/1e6, "MB-calendars")
 		runtime.KeepAlive(p)
 		runtime.KeepAlive(s)
+
+		c := newBusy(true)
+		c.planner.Plan(c.store.Publish(), c.now+secs(1))
+		with := live()
+		c.planner = nil
+		b.ReportMetric(float64(with-live())/1e6, "MB-with-jobs")
+		runtime.KeepAlive(c)
 	}
 }
 
@@ -243,4 +251,52 @@ func (m *measured) report(b *testing.B) {
 	b.ReportMetric(m.own[len(m.own)/2], "ms-p50")
 	b.ReportMetric(m.own[len(m.own)*99/100], "ms-p99")
 	b.ReportMetric(m.all[len(m.all)*99/100], "with-collector-ms-p99")
+}
+
+// BenchmarkDecide_Crowded is a cycle that decides as many standing reservations as one does, on two vnodes that a thousand others share.
+func BenchmarkDecide_Crowded(b *testing.B) {
+	s := bigStore(0, 1, 2, false)
+	command.Run(s, 2, 1, command.Entry{Time: start, Proposals: []command.Proposal{{Commands: []command.Command{&command.RaiseLevel{Level: command.FeatureLevel}}}}})
+	index := uint64(2)
+	ask := func(i int) {
+		r := &command.Reserve{Owner: pbs.User{Name: "ann", Host: "h"}, Length: secs(60), Rule: "FREQ=DAILY;COUNT=10", Zone: "UTC"}
+		r.Attributes = r.Attributes.Set("Resource_List", "select", "2:ncpus=1")
+		for n := range 10 {
+			r.Starts = append(r.Starts, start+secs(4000+61*i)+pbs.Time(n)*secs(86400))
+		}
+		index++
+		command.Run(s, index, 1, command.Entry{Time: start, Proposals: []command.Proposal{{Commands: []command.Command{r}}}})
+	}
+	p := sched.NewPlanner()
+	decide := func() int {
+		plan := p.Plan(s.Publish(), start)
+		index++
+		e := command.Entry{Time: start}
+		for _, d := range plan.Decisions {
+			if d.Why != "" {
+				b.Fatal(d.Why)
+			}
+			e.Proposals = append(e.Proposals, command.Proposal{Commands: []command.Command{d}})
+		}
+		command.Run(s, index, 1, e)
+		return len(plan.Decisions)
+	}
+	for i := range 1000 {
+		ask(i)
+	}
+	for decide() > 0 {
+	}
+	for i := range 64 {
+		ask(1000 + i)
+	}
+	v := s.Publish()
+	m := newMeasured()
+	for b.Loop() {
+		var plan sched.Plan
+		m.take(func() { plan = p.Plan(v, start) })
+		if len(plan.Decisions) != 64 {
+			b.Fatalf("decided %d", len(plan.Decisions))
+		}
+	}
+	m.report(b)
 }

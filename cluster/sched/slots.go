@@ -338,7 +338,7 @@ func (w *world) countOn(b *bounds, h int, slots int64) {
 
 // boundsOf returns what bounds the slots of a job, nil if nothing does. What a reservation has was granted as a whole.
 func (p *Planner) boundsOf(j *state.Job) *bounds {
-	if !p.slots.any() || p.reserved[j.Queue] {
+	if !p.slots.any() || p.reserved.names[j.Queue] {
 		return nil
 	}
 	return p.slots.boundsOf(ownerOf(j))

@@ -69,7 +69,6 @@ func (p *Planner) hasten(v *state.View, waits []line) []line {
 		l := line{of: &of, class: p.class(v, &of), rank: p.order.rank(j), alone: true}
 		l.begin(j)
 		l.rank.haste = haste
-		l.class.lines++
 		waits = append(waits, l)
 	}
 	for run := range v.Suspensions() {

@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"slices"
+
 	"rampart/fsm/pbs"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -81,7 +83,8 @@ func (w *world) hasOn(h int, needs []need) bool {
 
 // passing is what a cycle has passed over.
 type passing struct {
-	lines   []int32       // that were quiet when it did
+	sorted  []int32       // lines that were quiet when it did, in their order
+	heap    []int32       // others
 	last    line          // that was looked at last
 	looked  int           // lines that were looked at since
 	changes int           // of what is free, before it did
@@ -109,29 +112,33 @@ func (c *cycle) passOver(l *lines) {
 	p := &c.passing
 	if p.began && c.free.changes != p.changes {
 		p.began = false
-		for _, i := range p.lines {
+		first := slices.IndexFunc(p.sorted, func(i int32) bool { return p.last.before(&l.all[i]) })
+		if first >= 0 {
+			l.sorted = merged(l.all, l.sorted, p.sorted[first:])
+		}
+		for _, i := range p.heap {
 			if p.last.before(&l.all[i]) {
 				l.heap = append(l.heap, i)
 			}
 		}
-		p.lines = nil
+		p.sorted, p.heap = nil, nil
 		l.init()
 	}
-	if p.began || p.looked < len(l.heap)/16 || !c.mayPassOver() {
+	if p.began || p.looked < l.len()/16 || !c.mayPassOver() {
 		return
 	}
 	p.began, p.looked, p.changes, p.known = true, 0, c.free.changes, false
-	h := l.heap
-	n := len(h)
-	for i := 0; i < n; {
-		if !c.quiet(&l.all[h[i]]) {
-			i++
-			continue
+	quiet := func(to *[]int32) func(int32) bool {
+		return func(i int32) bool {
+			is := c.quiet(&l.all[i])
+			if is {
+				*to = append(*to, i)
+			}
+			return is
 		}
-		n--
-		h[i], h[n] = h[n], h[i]
 	}
-	l.heap, p.lines = h[:n], h[n:]
+	l.sorted = slices.DeleteFunc(l.sorted, quiet(&p.sorted))
+	l.heap = slices.DeleteFunc(l.heap, quiet(&p.heap))
 	l.init()
 }
 

@@ -82,7 +82,7 @@ func hostsOf(v *state.View) map[pbs.QueueName]string {
 // key returns what makes the requests of two jobs the same: where vnodes belong to queues,
 // the queue too, and its partition.
 func (p *Planner) key(sel, place string, queue pbs.QueueName) key {
-	if p.reserved[queue] {
+	if p.reserved.names[queue] {
 		return key{sel: sel, place: place, queue: queue} // it has vnodes of its own, whatever they are for otherwise
 	}
 	k := key{sel: sel, place: place, partition: p.partitions[queue], hosts: p.hosts[queue], thresholds: p.thresholds[queue], groups: p.grouping.of(queue)}

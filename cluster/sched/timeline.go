@@ -15,8 +15,12 @@ type event struct {
 	at    pbs.Time // calendar.Forever: the end of a run of which nobody knows when
 	n     uint64   // no two have the same
 	hold  *calendar.Hold
+	items []calendar.Amount // of the hold, as all that follows: a cycle goes through very many events
 	node  int32
 	takes bool
+	kind  calendar.Kind
+	alone bool
+	host  bool
 }
 
 // compare tells which event comes first: who gives back makes room for who takes.
@@ -38,6 +42,7 @@ type timeline struct {
 	events *btree.BTreeG[event]
 	vnodes []listed // by node of the world
 	n      uint64   // events that there were until now
+	apart  []bool   // by node: the cycle has changed its calendar, and future.own has what begins and ends there
 }
 
 // listed is what a timeline has of a vnode.
@@ -106,7 +111,7 @@ func (t *timeline) renew() {
 func (t *timeline) list(all []event, holds []*calendar.Hold, node int32, now pbs.Time) []event {
 	add := func(at pbs.Time, h *calendar.Hold, takes bool) {
 		t.n++
-		all = append(all, event{at, t.n, h, node, takes})
+		all = append(all, event{at, t.n, h, h.Items, node, takes, h.Kind, h.Alone, h.Host})
 	}
 	for _, h := range holds {
 		if h.From > now {
@@ -129,10 +134,14 @@ func (s *foreseen) listed() []*calendar.Hold {
 
 // coming yields what is to come on all vnodes in its order, after timeline.follow. Runs that nobody knows the end of end after unending.
 func (f *future) coming(yield func(event) bool) {
+	t := &f.kept.timeline
 	if f.own == nil {
 		f.own = []event{}
+		t.apart = slices.Grow(t.apart[:0], len(t.vnodes))[:len(t.vnodes)]
+		clear(t.apart)
 		for _, s := range f.kept.changed {
-			f.own = f.kept.timeline.list(f.own, s.Holds(), s.node, f.now)
+			f.own = t.list(f.own, s.Holds(), s.node, f.now)
+			t.apart[s.node] = t.apart[s.node] || t.vnodes[s.node].of == s
 		}
 		slices.SortFunc(f.own, func(a, b event) int { return a.compare(&b) })
 	}
@@ -154,7 +163,7 @@ func (f *future) between(first, last pbs.Time, yield func(event) bool) bool {
 		if e.at > last || !more {
 			return false
 		}
-		if f.kept.timeline.vnodes[e.node].of.before == nil {
+		if !f.kept.timeline.apart[e.node] {
 			more = yield(e)
 		}
 		return more

@@ -55,16 +55,22 @@ type world struct {
 	changes int    // that were noted there
 }
 
+// A node is a vnode and who uses it.
 type node struct {
-	vnode  *state.Vnode
-	offer  resource.List
-	host   int
+	*fixed
 	usable bool
-	jobs   int
-	held   int  // reservations that have of it, or more users of a window
-	mine   int  // the attempt that took of it last
 	alone  bool // a job has it for itself
-	tie    tie
+	jobs   int
+	held   int // reservations that have of it, or more users of a window
+	mine   int // the attempt that took of it last
+}
+
+// fixed is what no job changes of a node. Copies of a world share it: what changes becomes another one.
+type fixed struct {
+	vnode *state.Vnode
+	offer resource.List
+	host  int
+	tie   tie
 
 	shareOf *state.Reserved // in the world of a reservation: what that has of the vnode
 }
@@ -107,7 +113,7 @@ func (w *world) add(vn *state.Vnode) {
 		w.byHost[key] = h
 		w.hosts = append(w.hosts, host{key: key})
 	}
-	n := node{vnode: vn, offer: vn.Available(), host: h, usable: true, tie: tieOf(vn)}
+	n := node{fixed: &fixed{vnode: vn, offer: vn.Available(), host: h, tie: tieOf(vn)}, usable: true}
 	if !w.idle {
 		if goesByAgent(vn) {
 			w.agents++
