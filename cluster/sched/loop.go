@@ -63,14 +63,18 @@ type Loop struct {
 	pacer     pacer
 	decayed   pbs.Time // when the usage of fair share decayed last, as far as it was noted
 	told      told
+	rest      time.Duration // after the last cycle, at least
 	mask      atomic.Uint32 // of events that are logged: the scheduler's log_events
 }
 
 const (
 	// coalesce is how long the scheduler rests after a cycle: what changes meanwhile comes into the next one together.
 	coalesce = 20 * time.Millisecond
-	// restFactor keeps cycles over a long queue from taking more than a fifth of a core.
+	// restFactor keeps cycles over a long queue from taking more than a fifth of a core. It counts for the time in which a cycle
+	// plans: while its proposals are on their way it waits.
 	restFactor = 4
+	// decidesFactor is that after a cycle that has decided about reservations, for whose answers people wait.
+	decidesFactor = 1
 	// inFlight is how many proposals wait for their commit at a time.
 	inFlight = 256
 	// commentsEvery bounds how often comments are written.
@@ -108,11 +112,11 @@ func (l *Loop) Run(ctx context.Context) error {
 			l.planner.dynamic = l.dynamic(ctx, v) // the programs may take long: nobody waits for them but the cycle
 			programs := time.Since(asked)
 			end := l.opts.Turns.Take(ctx)
-			began := time.Now()
+			l.rest = 0
 			if v = l.opts.Source.View(); v.Server().Scheduling() { // it may be off by now, with jobs that are not to start
 				idle = min(idle, l.cycle(ctx, v), l.told.due(idle))
 			}
-			rest = max(coalesce, restFactor*time.Since(began), programs)
+			rest = max(coalesce, l.rest, programs)
 			end()
 		}
 		l.opts.Rounds.done(v.Index())
@@ -165,6 +169,10 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.planner.ahead = l.pacer.ahead(v)
 	plan := l.planner.Plan(v, v.Now())
 	planned()
+	l.rest = restFactor * time.Since(began)
+	if len(plan.Decisions) > 0 {
+		l.rest = decidesFactor * time.Since(began)
+	}
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))
 	l.noteDecay(v)
 	if quiet && plan.acts() {

@@ -242,3 +242,37 @@ func TestLoop_BeginsAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// slow takes a second for each commit.
+type slow struct{ *leader }
+
+func (s slow) Propose(ctx context.Context, p command.Proposal) (command.Outcome, error) {
+	time.Sleep(time.Second)
+	return s.leader.Propose(ctx, p)
+}
+
+// TestLoop_RestsForItsOwnWork: while proposals are on their way a cycle costs nothing, and the next one does not wait for that.
+func TestLoop_RestsForItsOwnWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		l.host("hosta", "hosta:ncpus=4")
+		first := l.submit("ncpus=1")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		loop := sched.New(sched.Options{Source: l, Proposer: slow{l}, Log: l, Logger: slog.New(slog.DiscardHandler)})
+		go func() {
+			if err := loop.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		}()
+		time.Sleep(500 * time.Millisecond)
+		var second pbs.JobID
+		l.now(func() { second = l.submit("ncpus=1") })
+		time.Sleep(1700 * time.Millisecond)
+		if one, two := l.state(first), l.state(second); one != "R" || two != "R" {
+			t.Errorf("after two commits the jobs are %s and %s", one, two)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
