@@ -78,6 +78,11 @@ func begins(queue pbs.QueueName, prefix string) bool {
 	return prefix != "" && strings.HasPrefix(string(queue), prefix)
 }
 
+// ofOne reports whether a queue is for dedicated, prime or non-prime time alone.
+func (h *hours) ofOne(queue pbs.QueueName) bool {
+	return begins(queue, h.opening) || begins(queue, h.primes) || begins(queue, h.others)
+}
+
 // shut tells why no job of a queue starts now, 0 if some may.
 func (h *hours) shut(queue pbs.QueueName) state.WaitCode {
 	why, known := h.closed[queue]

@@ -180,6 +180,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 		l.logAt(started, pbs.LogDebug, "Req", "", cycleStarts)
 	}
 	if !quiet {
+		l.logSets(v)
 		l.logLines(plan.Lines)
 	}
 	if plan.Late {
