@@ -98,39 +98,38 @@ func (c *cycle) greedy(w *waiter, cl *class, m mode) {
 	if r.spent[lot{cl, w.job.Queue}] {
 		return
 	}
-	parts, hosts := c.gather(cl, m)
+	parts, from := c.gather(cl, m)
 	if len(parts) == 0 {
 		r.spent[lot{cl, w.job.Queue}] = true
 		return
 	}
-	c.keeps(w, cl, parts, c.soonest(cl, m, parts, hosts))
+	c.keeps(w, cl, parts, c.soonest(cl, m, parts, from))
 	if g := r.gates[false]; g != nil {
 		r.closes(g, r.keeps[len(r.keeps)-1].placed)
 	}
 }
 
-// gather returns what can be kept for a job of a class, and the hosts of the group that it is taken from; nil: of all.
-func (c *cycle) gather(cl *class, m mode) (parts []state.Kept, hosts func(h int) bool) {
-	all := func(int) bool { return true }
+// gather returns what can be kept for a job of a class, and the hosts of the group that it is taken from.
+func (c *cycle) gather(cl *class, m mode) (parts []state.Kept, from reach) {
 	switch {
 	case cl.single():
 		h := c.bestHost(cl, m)
 		if h < 0 {
-			return nil, nil
+			return nil, reach{}
 		}
-		return c.gatherOn(cl, m, []int{h}), func(o int) bool { return o == h }
+		return c.gatherOn(cl, m, []int{h}), reach{host: h}
 	case cl.groups.own && len(cl.groups.defs) > 0:
 		var most int64
 		for _, s := range c.free.sets(cl.groups) {
 			some := c.gatherOn(cl, m, s.hosts)
 			if n := (&state.Pending{Held: some}).Slots(); n > most && s.ncpus >= cl.slots() {
 				most, parts = n, some
-				hosts = func(o int) bool { _, in := slices.BinarySearch(s.hosts, o); return in }
+				from = reach{-1, func(o int) bool { _, in := slices.BinarySearch(s.hosts, o); return in }}
 			}
 		}
-		return parts, hosts
+		return parts, from
 	}
-	return c.gatherOn(cl, m, nil), all
+	return c.gatherOn(cl, m, nil), reach{-1, func(int) bool { return true }}
 }
 
 // oneSlot is the need of a host that may keep anything.

@@ -45,6 +45,7 @@ type Planner struct {
 	scratch  *world // of the cycle: jobs are placed here
 	idle     *world // nil before it was needed
 	bare     *world // idle, of a cycle: on which reservations are placed
+	instant  *world // as it will be at ends of runs; nil before it was needed
 	order    order  // of the cycle
 	hours    *hours // of the cycle
 	// sortedBy is by what vnodes are sorted in the cycle.

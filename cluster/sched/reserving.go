@@ -60,7 +60,8 @@ type reserving struct {
 	slim     map[slimKey]*class
 	backfill map[pbs.QueueName]bool
 
-	ends []finish // of runs, sorted; nil: they were not needed yet
+	ends   []finish   // of runs, sorted; nil: they were not needed yet
+	endsOn [][]ending // the same, by host
 }
 
 // A lot is jobs of a class and a queue: what they may keep is the same.

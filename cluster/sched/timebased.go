@@ -120,7 +120,8 @@ func (c *cycle) instants(enough func(at pbs.Time, now *world) bool) {
 		return
 	}
 	ends := c.finishes()
-	now := r.realWorld(c).copyTo(nil)
+	now := r.realWorld(c).copyTo(c.planner.instant)
+	c.planner.instant = now
 	for i, f := range ends {
 		if f.end == foreverMore {
 			return
