@@ -48,7 +48,7 @@ func (l *life) here(job pbs.JobID) bool {
 // action reads a line $action NAME TIMEOUT !PATH ARG... Actions that the mom does by itself in
 // one way only are passed over.
 func (s *settings) action(f []string) error {
-	names := map[string]**task.ActionScript{"checkpoint": &s.Checkpoint, "checkpoint_abort": &s.CheckpointAbort, "restart": &s.Restart}
+	names := map[string]**task.ActionScript{"checkpoint": &s.Checkpoint, "checkpoint_abort": &s.CheckpointAbort, "restart": &s.Restart, "terminate": &s.Terminate}
 	if len(f) < 2 {
 		return errors.New("$action wants NAME TIMEOUT !PATH and arguments")
 	}

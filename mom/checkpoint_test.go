@@ -20,11 +20,12 @@ func TestCheckpoint_Settings(t *testing.T) {
 		}
 		return readSettings(path, "", "")
 	}
-	got, err := read("$action checkpoint_abort 60 !/sbin/save %sid -v\n$action restart 0 !/sbin/restart\n$action checkpoint 30 !/sbin/snap %path\n$action terminate 5 !/sbin/end")
+	got, err := read("$action checkpoint_abort 60 !/sbin/save %sid -v\n$action restart 0 !/sbin/restart\n$action checkpoint 30 !/sbin/snap %path\n$action terminate 5 !/sbin/end\n$action multinodebusy 0 requeue")
 	want := task.Actions{
 		Checkpoint:      &task.ActionScript{Timeout: 30 * time.Second, Path: "/sbin/snap", Args: []string{"%path"}},
 		CheckpointAbort: &task.ActionScript{Timeout: time.Minute, Path: "/sbin/save", Args: []string{"%sid", "-v"}},
 		Restart:         &task.ActionScript{Path: "/sbin/restart", Args: []string{}},
+		Terminate:       &task.ActionScript{Timeout: 5 * time.Second, Path: "/sbin/end", Args: []string{}},
 	}
 	if err != nil || !reflect.DeepEqual(got.Actions, want) {
 		t.Errorf("%+v, %v", got.Actions, err)

@@ -33,6 +33,7 @@ type Actions struct {
 	Checkpoint      *ActionScript // after which the job runs on
 	CheckpointAbort *ActionScript
 	Restart         *ActionScript
+	Terminate       *ActionScript // instead of SIGTERM
 }
 
 // errBadRestart is in the chain of the errors of runs that cannot go on from their checkpoint.
@@ -59,6 +60,25 @@ func (s *Site) save(ctx context.Context, t Task, now func() Task) Event {
 	s.Lines.Job(pbs.LogJob, t.Key.Job, name+" script "+script.Path+": exit code 0")
 	s.Lines.Job(pbs.LogJob, t.Key.Job, "checkpointed to "+s.Spool.Checkpoint(t.Key.Job))
 	return Checkpointed{}
+}
+
+// endByScript has the site's script tell the job to end, and reports whether there is one. It is stopped when the job has ended.
+func (r *Runner) endByScript(ctx context.Context) bool {
+	script := r.site.Settings().Terminate
+	if script == nil || r.ender.Swap(true) {
+		return script != nil
+	}
+	r.haltable(ctx, func(ending context.Context, t Task) Event {
+		defer r.ender.Store(false)
+		err := r.site.runScript(ending, t, script, saved{id: firstProgram, session: int64(t.Handle.Session)})
+		if err != nil {
+			r.site.Lines.Job(pbs.LogError, t.Key.Job, "terminate script failed: "+err.Error())
+			return Terminated{Failure: err.Error()}
+		}
+		r.site.Lines.Job(pbs.LogJob, t.Key.Job, "terminate script "+script.Path+": exit code 0")
+		return Terminated{}
+	})
+	return true
 }
 
 // runScript runs a script of the site as the mom. It is killed when it takes too long, or ctx ends.

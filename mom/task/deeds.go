@@ -112,6 +112,9 @@ func (r *Runner) join(ctx context.Context) {
 
 // grace replaces the one before.
 func (r *Runner) grace(_ context.Context, a Action) {
+	if a.Ends && r.ender.Load() {
+		return // it begins when the script has ended
+	}
 	r.alarms = slices.DeleteFunc(r.alarms, func(a alarm) bool { _, is := a.event.(GraceOver); return is })
 	r.later(alarm{at: time.Now().Add(a.After), event: GraceOver{}})
 }

@@ -190,11 +190,23 @@ func (t mother) terminate() []Action {
 	if t.Life.forced() || delay <= 0 || t.Checkpoints.Hold.done() && !t.Life.Kill.there() {
 		return []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}
 	}
-	actions := []Action{{Do: Send, Signal: syscall.SIGTERM}, {Do: Grace, After: delay}}
+	actions := []Action{{Do: Send, Signal: syscall.SIGTERM, Ends: true}, {Do: Grace, After: delay, Ends: true}}
 	if t.Suspension.stands() { // else it does not see the signal
 		actions = slices.Insert(actions, 1, Action{Do: Send, Signal: syscall.SIGCONT})
 	}
 	return actions
+}
+
+// terminated begins the grace when the site's script has told the job to end. One that has failed counts for nothing.
+func (t mother) terminated(ev Terminated) (Task, []Action, error) {
+	if t.State() != Ending {
+		return t.Task, nil, nil
+	}
+	grace := Action{Do: Grace, After: t.killDelay()}
+	if ev.Failure == "" {
+		return t.Task, []Action{grace}, nil
+	}
+	return t.Task, []Action{{Do: Send, Signal: syscall.SIGTERM}, grace}, nil
 }
 
 func (t Task) graceOver() (Task, []Action, error) {

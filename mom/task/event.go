@@ -68,6 +68,8 @@ type (
 	Abort struct{}
 	// GraceOver says that SIGTERM was not enough.
 	GraceOver struct{}
+	// Terminated says that the site's script that ends jobs has come to its own end; Failure is empty if it went well.
+	Terminated struct{ Failure string }
 	// Signal asks for a signal to all processes; Elapsed is how long they have been there.
 	Signal struct {
 		Name    string
@@ -99,27 +101,28 @@ type (
 	Forget struct{}
 )
 
-func (Accept) event()    {}
-func (Resume) event()    {}
-func (Fetched) event()   {}
-func (Launched) event()  {}
-func (Failed) event()    {}
-func (NotFound) event()  {}
-func (Lapsed) event()    {}
-func (Announced) event() {}
-func (Exited) event()    {}
-func (Vanished) event()  {}
-func (Kill) event()      {}
-func (Abort) event()     {}
-func (GraceOver) event() {}
-func (Signal) event()    {}
-func (Sampled) event()   {}
-func (Alter) event()     {}
-func (StagedIn) event()  {}
-func (StagedOut) event() {}
-func (Delivered) event() {}
-func (Told) event()      {}
-func (Forget) event()    {}
+func (Accept) event()     {}
+func (Resume) event()     {}
+func (Fetched) event()    {}
+func (Launched) event()   {}
+func (Failed) event()     {}
+func (NotFound) event()   {}
+func (Lapsed) event()     {}
+func (Announced) event()  {}
+func (Exited) event()     {}
+func (Vanished) event()   {}
+func (Kill) event()       {}
+func (Abort) event()      {}
+func (GraceOver) event()  {}
+func (Terminated) event() {}
+func (Signal) event()     {}
+func (Sampled) event()    {}
+func (Alter) event()      {}
+func (StagedIn) event()   {}
+func (StagedOut) event()  {}
+func (Delivered) event()  {}
+func (Told) event()       {}
+func (Forget) event()     {}
 
 // A Deed is a kind of Action.
 type Deed string
@@ -155,4 +158,6 @@ type Action struct {
 	// and of Send, if it is for one only.
 	Program uint32
 	Text    string // of Note; of Send the word for a suspension or resumption
+	// Ends says of Send and Grace that the job is asked to end: the site may have a script for that.
+	Ends bool
 }

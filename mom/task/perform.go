@@ -110,6 +110,9 @@ func (r *Runner) send(ctx context.Context, a Action) {
 	if sig == syscall.SIGTERM || sig == syscall.SIGKILL {
 		r.site.Lines.Job(pbs.LogJob, r.task.Key.Job, "kill_job")
 	}
+	if a.Ends && r.endByScript(ctx) {
+		return
+	}
 	for _, h := range r.task.handles() {
 		r.signal(h, sig)
 	}

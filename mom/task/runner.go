@@ -49,6 +49,7 @@ type Runner struct {
 	// hooking has an element while somebody runs hooks of the job's start or end.
 	hooking chan struct{}
 	saving  chan struct{} // the same of scripts that checkpoint the job
+	ender   atomic.Bool   // the site's script is ending the job
 }
 
 // A letter is an event whose sender may wait for its being saved.

@@ -74,6 +74,8 @@ func (t mother) stepLife(ev Event) (Task, []Action, error) {
 		return t.abort()
 	case GraceOver:
 		return t.graceOver()
+	case Terminated:
+		return t.terminated(ev)
 	case Signal:
 		return t.signal(ev)
 	case Proceed:

@@ -107,9 +107,12 @@ var outcomes = map[Deed]func(w *walk, a Action) Event{
 	RunPrologue: func(w *walk, _ Action) Event { return PrologueOver{Failure: w.failure()} },
 	AwaitReport: func(*walk, Action) Event { return Reported{} },
 	Remove:      func(w *walk, _ Action) Event { return Removed{Hangs: w.pick(2) == 1} },
-	Send: func(_ *walk, a Action) Event {
-		if a.Text == resumes {
+	Send: func(w *walk, a Action) Event {
+		switch {
+		case a.Text == resumes:
 			return Proceed{}
+		case a.Ends && w.pick(2) == 1: // the site has a script for it
+			return Terminated{w.failure()}
 		}
 		return nil
 	},
