@@ -42,7 +42,8 @@ func (s Scenario) String() string {
 	return b.String()
 }
 
-// Of so many seeds one tries the fence, one kills leaders at a command, one has jobs preempt each other, one has reservations, and one has sick hosts.
+// Of so many seeds one tries the fence, one kills leaders at a command, one has jobs preempt each other, one has jobs keep what is free, one has
+// reservations, and one has sick hosts.
 const drawnEvery = 8
 
 // Schedule draws the scenario of a seed: crashes, partitions and their ends under
@@ -58,6 +59,8 @@ func Schedule(seed uint64) Scenario {
 		return rivals(seed)
 	case 6:
 		return booked(seed)
+	case 2:
+		return kept(seed)
 	case 7:
 		return sick(seed)
 	}

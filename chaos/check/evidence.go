@@ -31,6 +31,7 @@ type Evidence struct {
 	Loss     *Loss         // what no survivor of that had; nil: nothing
 	Waits    []Wait        // of jobs for which a fit host had room, since the first host was not fit any more
 	Bookings []Booking     // the reservations that there were
+	Kept     Kept          // what jobs kept that waited
 	Lies     int           // members of whom gossip told a replica what is not so
 }
 

@@ -121,7 +121,7 @@ func (w *World) Evidence() (*check.Evidence, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e.Runs, e.Restored, e.Killed, e.Lies, e.Downs = w.runs, w.restored, w.killed, w.lies, w.downs
-	e.Hits, e.Waits, e.Bookings = w.hits, w.waited, w.bookings
+	e.Hits, e.Waits, e.Bookings, e.Kept = w.hits, w.waited, w.bookings, w.kept
 	e.Vacated, e.Stood, e.Asked = w.tenants.Vacated(), w.stood, maps.Clone(w.asked)
 	for _, index := range slices.Sorted(maps.Keys(w.fences)) {
 		e.Fences = append(e.Fences, w.fences[index])

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -171,12 +172,19 @@ func (w *World) makeQueue(ctx context.Context) error {
 			{Name: "queue_type", Value: "Execution"}, {Name: "enabled", Value: "True"}, {Name: "started", Value: "True"},
 		},
 	}))
-	if err != nil || !w.config.Size.Express {
+	var more []*api.Attribute
+	switch size := w.config.Size; {
+	case err != nil:
 		return err
+	case size.Express:
+		more = []*api.Attribute{{Name: "Priority", Value: "200"}}
+	case size.Keeps:
+		more = []*api.Attribute{{Name: "Priority", Value: "100"}, {Name: "resource_reserve", Value: strconv.Itoa(keepTurns)}, {Name: "backfill", Value: "False"}}
+	default:
+		return nil
 	}
 	_, err = w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
-		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: SecondQueue,
-		Changes: []*api.Attribute{{Name: "Priority", Value: "200"}},
+		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: SecondQueue, Changes: more,
 	}))
 	return err
 }

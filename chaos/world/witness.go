@@ -33,6 +33,8 @@ func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outc
 				w.r.w.fell(index, c.Host, outcomes[i].Result)
 			case *command.HostDown:
 				w.r.w.wentDown(index, string(c.Host))
+			case *command.KeepPending:
+				w.r.w.keeps(index, w.r.machine.View())
 			}
 			w.spring(index, command.NameOf(c), c)
 			if detail := w.detail(c); detail != "" {

@@ -33,6 +33,7 @@ type Size struct {
 	Prune    bool          // jobs are cut down to their requests when they start; clients are operators, moms do not wait long
 	Restrict string        // the server's restrict_res_to_release_on_suspend; "": a suspended job gives back all
 	Express  bool          // jobs of the second queue preempt those of the first one
+	Keeps    bool          // jobs of the second queue keep what is free while they wait, and come before the others
 	Older    bool          // the replicas begin as builds that know a feature level less
 	Scripts  int           // bytes of a job's script at least; 0: it is short
 }
@@ -110,7 +111,8 @@ type World struct {
 	lastStood uint64
 
 	bookings   []check.Booking // in the order of their ids
-	lastBooked uint64          // the index up to which they are
+	kept       check.Kept
+	lastBooked uint64 // the index up to which they are
 
 	harmed     map[pbs.HostName]bool // hosts that something has befallen
 	waitingNow map[pbs.JobID]int     // of jobs that wait though another host has room, at the index lastStood: in waited
@@ -121,7 +123,7 @@ type World struct {
 func New(c Config) (*World, error) {
 	w := &World{
 		config: c, net: memnet.New(c.Seed), begun: time.Now(), rand: rand.New(rand.NewPCG(c.Seed, 2)),
-		fences: make(map[uint64]check.Fence), standing: make(map[standing]int), crews: make(map[pbs.JobID]crew), asked: make(map[check.Wish]int),
+		fences: make(map[uint64]check.Fence), standing: make(map[standing]int), crews: make(map[pbs.JobID]crew), asked: make(map[check.Wish]int), kept: check.Kept{By: map[string]bool{}},
 		harmed: make(map[pbs.HostName]bool), waitingNow: make(map[pbs.JobID]int),
 	}
 	w.life, w.end = context.WithCancel(context.Background())
