@@ -72,3 +72,25 @@ func TestKeepPending(t *testing.T) {
 		}
 	}
 }
+
+// What is kept for an array goes with the start of its last subjob: the array itself goes on.
+func TestKeepPending_LastSubjob(t *testing.T) {
+	w := newFading(t, "")
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List(nil).Set("array_indices_submitted", "", "1-2").Set("Resource_List", "select", "1:ncpus=1")})
+	var id pbs.JobID
+	for j := range w.View().Jobs() {
+		if j.ID.IsArray() {
+			id = j.ID
+		}
+	}
+	for i, slots := range []int64{1, 0} {
+		w.must(&KeepPending{Jobs: []PendingJob{{Job: id, Age: 1, Changed: true, Held: []state.Kept{{Vnode: "h", Slots: 1}}}}})
+		w.must(&StartJob{Job: id.Subjob(uint32(i + 1)), ExecVnode: "(h:ncpus=1)"})
+		if kept := w.View().KeptOf("h").Slots; kept != slots {
+			t.Errorf("%d slots are kept after start %d, want %d", kept, i+1, slots)
+		}
+	}
+	if err := w.View().Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -51,9 +51,6 @@ func (p *Pending) Mem() (n int64) {
 	return n
 }
 
-// mayKeep reports whether a job in this state may have something of vnodes while it waits.
-func (j *Job) mayKeep() bool { return j.State == pbs.Queued || j.State == pbs.Begun }
-
 // DropPending drops what is kept for a job, and when it was expected to start because of that.
 func (j *Job) DropPending() {
 	if j.Pending != nil {

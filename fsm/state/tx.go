@@ -133,7 +133,7 @@ func (tx *Tx) PutJob(j *Job) {
 	default:
 		j.Wait = nil // it waits no more
 	}
-	if !j.mayKeep() {
+	if !j.MayStart() {
 		j.DropPending()
 	}
 	tx.accrue(j)
