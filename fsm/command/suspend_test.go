@@ -1,12 +1,15 @@
 package command
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"rampart/fsm/attr"
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
 )
 
 // suspending is a state with one host of two vnodes on which jobs run.
@@ -423,5 +426,34 @@ func TestHold_ReturnedSubjob(t *testing.T) {
 	}
 	if err := w.run(&StartJob{Job: sub, ExecVnode: "(h:ncpus=1)"}); pbs.CodeOf(err) != pbs.BadState {
 		t.Errorf("it starts: %v", err)
+	}
+}
+
+// What lsf.shared says RELEASE = N of a suspended job keeps, unless restrict_res_to_release_on_suspend says what it gives back
+// (specification: reservation section 6.9).
+func TestSuspend_KeepsWhatIsNotReleased(t *testing.T) {
+	for restricted, want := range map[string]string{"": "lic=2,ncpus=0", "lic": "lic=0,ncpus=1"} {
+		w := newSuspending(t, restricted)
+		w.must(&ManageResource{Verb: VerbCreate, Name: "lic", Changes: []AttrChange{{Entry: attr.Entry{Name: "type", Value: "long"}}, {Entry: attr.Entry{Name: "flag", Value: "nh"}}}})
+		w.must(&ManageVnode{Verb: VerbSet, Vnode: "h", Changes: []AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "lic", Value: "3"}}}})
+		config := lsf.Unconfigured()
+		config.Resources = []lsf.Resource{{Name: "lic", Kind: resreq.Numeric, Consumable: true, Kept: true}}
+		w.must(&Reconfigure{Config: *config})
+		id := w.started("1:ncpus=1:lic=2", "(h:ncpus=1:lic=2)")
+		if err := w.signal(id, Suspend); err != nil {
+			t.Fatal(err)
+		}
+		vn, _ := w.View().Vnode("h")
+		amount := func(name string) int64 {
+			def, _ := w.View().Resource(name)
+			text, _ := vn.Assigned.Get(name)
+			return def.Measure(text)
+		}
+		if got := fmt.Sprintf("lic=%d,ncpus=%d", amount("lic"), amount("ncpus")); got != want {
+			t.Errorf("restricted to %q it keeps %s, want %s", restricted, got, want)
+		}
+		if err := w.View().Check(); err != nil {
+			t.Error(err)
+		}
 	}
 }

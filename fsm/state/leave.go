@@ -4,26 +4,40 @@ import (
 	"slices"
 	"strings"
 
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 )
 
-// NoteRelease notes in a job that is about to be suspended what it gives back, if that is not all: the server's
-// restrict_res_to_release_on_suspend names it (specification: suspend-release section 2).
-func (t *tables) NoteRelease(j *Job) {
+// gives returns whether a suspended job gives a resource back: those that restrict_res_to_release_on_suspend of the server names
+// (specification: suspend-release section 2), else all but those of which lsf.shared says RELEASE = N (reservation section 6.9); nil: all.
+func (t *tables) gives() func(name string) bool {
 	var names []string
 	for _, name := range t.server.List("restrict_res_to_release_on_suspend") {
 		names = append(names, strings.TrimSpace(name))
 	}
-	if len(names) == 0 {
+	if len(names) > 0 {
+		return func(name string) bool { return slices.Contains(names, name) }
+	}
+	config := t.LSF()
+	if !slices.ContainsFunc(config.Resources, func(r lsf.Resource) bool { return r.Kept }) {
+		return nil
+	}
+	return func(name string) bool { r, _ := config.Resource(name); return !r.Kept }
+}
+
+// NoteRelease notes in a job that is about to be suspended what it gives back, if that is not all.
+func (t *tables) NoteRelease(j *Job) {
+	gives := t.gives()
+	if gives == nil {
 		return
 	}
 	var released spec.ExecVnode
 	var sum resource.List
 	for _, chunk := range j.LastRun().ExecVnode {
 		for _, p := range chunk.Parts {
-			items := slices.DeleteFunc(slices.Clone(p.Items), func(it resource.Item) bool { return !slices.Contains(names, it.Name) })
+			items := slices.DeleteFunc(slices.Clone(p.Items), func(it resource.Item) bool { return !gives(it.Name) })
 			if more, err := resource.Add(sum, items, t); err == nil {
 				sum = more
 			}
@@ -34,7 +48,7 @@ func (t *tables) NoteRelease(j *Job) {
 		}
 	}
 	for _, it := range resource.Only(j.Resources, t, resource.PerQueue) {
-		if _, counted := sum.Get(it.Name); slices.Contains(names, it.Name) && !counted {
+		if _, counted := sum.Get(it.Name); gives(it.Name) && !counted {
 			sum = sum.Set(it.Name, it.Value)
 		}
 	}
