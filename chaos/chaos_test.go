@@ -26,9 +26,9 @@ var (
 // sample is how much is played when nobody says otherwise, with the same seeds each time: little under the race detector, which
 // makes everything slower, more in short tests, for a change to be judged in minutes, and all that there is to play in long ones.
 // make test-long plays 20,000 schedules with new seeds besides.
-func sample(raced, short, long int) int {
+func sample(detected bool, raced, short, long int) int {
 	switch {
-	case build.Raced:
+	case detected:
 		return raced
 	case testing.Short():
 		return short
@@ -37,7 +37,7 @@ func sample(raced, short, long int) int {
 }
 
 func TestSchedules(t *testing.T) {
-	for i := range cmp.Or(*runs, sample(3, 16, 50)) {
+	for i := range cmp.Or(*runs, sample(build.Raced, 3, 16, 50)) {
 		seed := *firstSeed + uint64(i)
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +58,7 @@ func TestRealStores(t *testing.T) {
 }
 
 func TestScenarios(t *testing.T) {
-	every := sample(30, 4, 1)
+	every := sample(build.Raced, 30, 4, 1)
 	for i, s := range Scenarios() {
 		if i%every != every/2 { // not the same ones with the detector and without it
 			continue
