@@ -54,7 +54,7 @@ func Reservations() []Scenario {
 // reserving is a scenario of reservations.
 func reserving(name string, faults ...fault.Step) Scenario {
 	s := underReservations(name)
-	s.Faults, s.Checks = faults, append(s.Checks, check.Denied)
+	s.Faults, s.Checks = faults, append(s.Checks, check.Reserved, check.Denied)
 	return s
 }
 
@@ -77,7 +77,7 @@ func underReservations(name string) Scenario {
 		{Kind: check.Rerun, Percent: 3},
 	}
 	s.Load.Long = load.Tail{Percent: 30, From: 40 * time.Second, To: 60 * time.Second} // they outlive their reservation, or walltime
-	s.Checks = append(append(s.Checks, check.Reservations()...), check.Reserved)
+	s.Checks = append(s.Checks, check.Reservations()...)
 	return s
 }
 

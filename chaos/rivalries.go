@@ -22,7 +22,11 @@ func Rivalries() []Scenario {
 		at(3, fault.Crash, leader), at(5, fault.Restart, crashed), at(7, fault.Crash, leader), at(9, fault.Restart, crashed))
 	moms := rivalry("rivalries, moms die and only cpus are given back", "ncpus",
 		at(3, fault.Crash, mom(0)), at(4, fault.Restart, crashed), at(6, fault.Crash, mom(1)), at(8, fault.Restart, crashed))
-	return []Scenario{once, leaders, moms}
+	all := []Scenario{once, leaders, moms}
+	for i := range all {
+		all[i].Checks = append(all[i].Checks, check.Preempted)
+	}
+	return all
 }
 
 // rivalry is a scenario of jobs that preempt each other.
@@ -42,7 +46,6 @@ func rivalry(name, restrict string, faults ...fault.Step) Scenario {
 	}
 	s.Load.Long = load.Tail{Percent: 60, From: 3 * time.Second, To: 7 * time.Second}
 	s.Faults = faults
-	s.Checks = append(s.Checks, check.Preempted)
 	return s
 }
 

@@ -109,7 +109,8 @@ func (b Booking) running() []Span {
 	return all
 }
 
-// Reserved wants that reservations have begun, and had jobs: a run without it says nothing of them.
+// Reserved wants that reservations have begun, and had jobs: a run without it says nothing of their ends. What is drawn may be without
+// one, such as where the leader's clock goes so far ahead that whatever clients ask for has passed.
 var Reserved = Law{Name: "reservations began", Amount: true, Judge: func(e *Evidence) []string {
 	began, ran := 0, 0
 	for _, b := range e.Bookings {

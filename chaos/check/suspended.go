@@ -65,7 +65,7 @@ func (e *Evidence) preempted(job string) (n int) {
 	return n
 }
 
-// Preempted wants that jobs were suspended for others: a run without it says nothing of that.
+// Preempted wants that jobs were suspended for others: a run without it says nothing of that. What is drawn may be without one.
 var Preempted = Law{Name: "jobs were preempted", Amount: true, Judge: func(e *Evidence) []string {
 	for _, s := range e.Stood {
 		if s.For != "" {

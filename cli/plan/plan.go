@@ -129,7 +129,7 @@ func (p *Plan) key(name string, bars []Bar) string {
 
 // layout shows as much of a time as the picture needs.
 func (p *Plan) layout() string {
-	if p.Until.Sub(p.Now) <= 24*time.Hour {
+	if p.Now.Format(time.DateOnly) == p.Until.Format(time.DateOnly) {
 		return "15:04"
 	}
 	return "Jan 2 15:04"

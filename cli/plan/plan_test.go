@@ -41,6 +41,19 @@ R R2.srv           from 2027-05-03 11:00:00 until 2027-05-03 12:00:00, on hostb 
 	}
 }
 
+// TestText_OverMidnight: a plan that ends on another day says on which.
+func TestText_OverMidnight(t *testing.T) {
+	p := sample()
+	p.Until = p.Now.Add(24 * time.Hour)
+	var b strings.Builder
+	if err := Text(&b, p, 64); err != nil {
+		t.Fatal(err)
+	}
+	if first, _, _ := strings.Cut(b.String(), "\n"); strings.Join(strings.Fields(first), " ") != "VNODE May 3 09:00 May 4 09:00" {
+		t.Errorf("the axis is %q", first)
+	}
+}
+
 // TestText_Hostile: names that users choose do not move the cursor.
 func TestText_Hostile(t *testing.T) {
 	p := sample()

@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,5 +143,25 @@ func TestPlanner_VnodeLimitsAndPartitions(t *testing.T) {
 				t.Errorf("in the partition: started %s", got)
 			}
 		}
+	}
+}
+
+// TestNodeOrder_NamedHost: the vnodes of a host that a job names stand as those of others do after each start.
+func TestNodeOrder_NamedHost(t *testing.T) {
+	b := newBench(t)
+	b.raise()
+	b.host("h1", "h1[0]:ncpus=3", "h1[1]:ncpus=4")
+	b.scheduler("node_sort_key=ncpus HIGH unused")
+	b.submit("select=1:ncpus=2")
+	b.submit("select=1:ncpus=1:host=h1")
+	b.submit("select=2:ncpus=1:host=h1 place=free")
+	p := sched.Make(b.store.View(), start)
+	var got []string
+	for _, s := range p.Starts {
+		got = append(got, s.ExecVnode)
+	}
+	want := []string{"(h1[1]:ncpus=2)", "(h1[0]:ncpus=1)", "(h1[0]:ncpus=1)+(h1[0]:ncpus=1)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("planned %s", got)
 	}
 }

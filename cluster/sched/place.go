@@ -84,6 +84,7 @@ func (w *world) onOne(c *class) (spec.ExecVnode, bool) {
 		return nil, false
 	}
 	if only >= 0 {
+		w.rankAgain()
 		return w.try(only, c)
 	}
 	for h := range w.having(c.sums) {

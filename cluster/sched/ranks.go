@@ -63,6 +63,9 @@ func (r *ranks) moved(h int) {
 // rankAgain finds the places of the hosts whose use has changed.
 func (w *world) rankAgain() {
 	r := w.ranks
+	if r == nil {
+		return
+	}
 	for _, h := range r.stale {
 		rank := w.rank(h)
 		if slices.Equal(rank, r.of[h]) {

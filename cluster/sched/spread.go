@@ -29,6 +29,7 @@ func (w *world) leftover(c *class, ch chunk, placed *spec.ExecVnode) int {
 		return left
 	}
 	if only >= 0 {
+		w.rankAgain()
 		return left - w.some(only, c, ch, left, placed)
 	}
 	for h := range w.having(ch.needs) {
