@@ -86,7 +86,7 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 	every := time.NewTicker(lookEvery)
 	defer every.Stop()
 	k := member.NewRoll()
-	var home member.Home
+	home := member.NewHome(r.cfg.Machine.View())
 	defer r.naming.release()
 	for {
 		members := r.look(ctx, n)

@@ -4,6 +4,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 )
 
 // homeAfter is how long the replica that the server is named after has been well again before it leads again.
@@ -16,6 +19,15 @@ type Home struct {
 	away  bool      // it was, since the leader's term began or it was handed over to
 	well  time.Time // since when it may lead again
 	start string    // the start of its store that the leader has seen last
+}
+
+// NewHome returns what the state knows as a term begins: one that was started again since, however soon, was away.
+func NewHome(v *state.View) Home {
+	known, ok := v.Replica(pbs.ReplicaName(v.Cluster().Name))
+	if !ok {
+		return Home{}
+	}
+	return Home{start: known.Start}
 }
 
 // Due reports whether a leader hands over to the replica of a name, as its members answer now.
