@@ -210,11 +210,12 @@ func (o Order) defaultName(kind string) string {
 func (o Order) nameInFolder(kind string) string { return string(o.Key.Job) + "." + kind }
 
 // discard removes the output of a run that counts for nothing, and the files that were staged for it: its next
-// run brings its own. A job's own folder goes with all that is in it.
+// run brings its own. A job's own folder goes with all that is in it. A run that was lost leaves its files: the next one may
+// be there by now, on another host with the same home.
 func (s *Site) discard(ctx context.Context, t Task) Event {
 	sweeping, done := context.WithTimeout(ctx, sweepFor)
 	defer done()
-	if !t.private() {
+	if !t.private() && !t.Result.Lost {
 		s.sweep(sweeping, t)
 	}
 	if ctx.Err() != nil {
