@@ -33,6 +33,7 @@ func TestNewEpoch_NumbersGoOnHigher(t *testing.T) {
 // After max_job_sequence_id numbers begin again at 0, but for those that jobs and reservations have; a lower value counts at once.
 func TestSubmit_NumbersBeginAgain(t *testing.T) {
 	w := newWriter(t)
+	w.must(&RaiseLevel{Level: LevelObjects})
 	submit := func() (ids []pbs.JobID) {
 		for range 3 {
 			w.submit(nil)
