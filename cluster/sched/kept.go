@@ -34,9 +34,6 @@ func (k *kept) letGo() {
 		l.world.view, l.world.win = nil, nil
 	}
 	k.made, k.spare = k.made[:0], append(k.spare, k.made...)
-	if k.scratch != nil {
-		k.scratch.view = nil
-	}
 }
 
 // lasting returns one that is not used.

@@ -241,9 +241,9 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 // forget lets go of the view, which would keep its records in memory, and of
 // classes that no job has any more, when they are many.
 func (p *Planner) forget(lines int) {
-	for _, w := range []*world{p.all, p.scratch, p.idle, p.bare} {
+	for _, w := range []*world{p.all, p.scratch, p.idle, p.bare, p.instant, p.kept.scratch} {
 		if w != nil {
-			w.view = nil
+			w.view, w.server = nil, leftOfServer{}
 		}
 	}
 	p.order.view, p.order.shares, p.order.tree, p.hasty = nil, nil, nil, nil

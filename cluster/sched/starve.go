@@ -72,7 +72,7 @@ func (p *Planner) hasten(v *state.View, waits []line) []line {
 		waits = append(waits, l)
 	}
 	for run := range v.Suspensions() {
-		if by := run.Run.Preemption; by == nil || p.order.now-by.At > madeWay {
+		if by := run.Run.Preemption; by == nil || p.order.now < by.At || p.order.now-by.At > madeWay {
 			continue
 		}
 		for _, way := range v.WaysOf(run) {
