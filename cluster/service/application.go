@@ -60,7 +60,7 @@ func withoutEstimate(v *state.View, queue pbs.QueueName, list attr.List) attr.Li
 	if q, ok := v.Queue(cmp.Or(queue, v.Server().DefaultQueue())); ok && !limited {
 		_, limited = q.Resources("resources_default").Get("walltime")
 	}
-	if limited {
+	if _, everywhere := v.Server().Resources("resources_default").Get("walltime"); limited || everywhere {
 		return list.Unset("Resource_List", "soft_walltime")
 	}
 	return list

@@ -110,6 +110,9 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if changes, err = requiredAgain(p.view, j, changes); err != nil {
 			return nil, err
 		}
+		if changes, err = p.boundEstimate(j, changes); err != nil {
+			return nil, err
+		}
 		changes, err = b.alterJob(ctx, p, j, changes)
 		return &command.AlterJob{Job: j.ID, Changes: changes}, err
 	})

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"slices"
 	"strings"
 
 	"rampart/fsm/attr"
@@ -44,6 +45,33 @@ func (p person) estimates(a *api.Attribute, lsf bool) person {
 		p.perm = max(p.perm, attr.Manager)
 	}
 	return p
+}
+
+// boundEstimate refuses to let an owner say for how long a job of LSF is expected to run where a limit bounds that, and takes
+// back what was said when a limit comes: the scheduler would believe it, and only managers say so of jobs with a limit.
+func (p person) boundEstimate(j *state.Job, changes []command.AttrChange) ([]command.AttrChange, error) {
+	if p.perm >= attr.Manager || !byLSF(j) {
+		return changes, nil
+	}
+	_, limited := j.Resources.Get("walltime")
+	_, estimated := j.Resources.Get("soft_walltime")
+	bounds, estimates := false, false
+	for _, ch := range changes {
+		switch {
+		case ch.Entry.Name != "Resource_List":
+		case ch.Entry.Resource == "walltime":
+			limited, bounds = ch.Op == command.OpSet, ch.Op == command.OpSet
+		case ch.Entry.Resource == "soft_walltime":
+			estimated, estimates = ch.Op == command.OpSet, true
+		}
+	}
+	switch {
+	case limited && estimated && estimates:
+		return nil, pbs.Errorf(pbs.BadAttributeValue, "soft_walltime counts only for a job that no walltime bounds")
+	case !bounds || !estimated:
+		return changes, nil
+	}
+	return append(slices.Clone(changes), command.AttrChange{Op: command.OpUnset, Entry: attr.Entry{Name: "Resource_List", Resource: "soft_walltime"}}), nil
 }
 
 func parseChange(p person, o attr.Object, a *api.Attribute) (command.AttrChange, error) {

@@ -104,6 +104,8 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	switch {
 	case !ok && !again:
 		return changes, nil
+	case j.Live() && !ok:
+		return nil, pbs.Attribute(pbs.RunningAttribute, lsf.JobApplication)
 	case j.Live():
 		return nil, pbs.Attribute(pbs.RunningAttribute, requirement)
 	case !ok && !byLSF(j):

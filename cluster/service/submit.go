@@ -129,7 +129,7 @@ func (b *Batch) detach(ctx context.Context, job *command.SubmitJob) error {
 // parseJob reads the attributes of a new job and permits each of them.
 func parseJob(p person, list []*api.Attribute) (attr.List, error) {
 	var out attr.List
-	byLSF := slices.ContainsFunc(list, func(a *api.Attribute) bool { return a.GetName() == requirement })
+	byLSF := slices.ContainsFunc(list, func(a *api.Attribute) bool { return a.GetName() == requirement && a.GetValue() != "" })
 	for _, a := range list {
 		ch, err := parseChange(p.estimates(a, byLSF), attr.Job, a)
 		if err != nil {
