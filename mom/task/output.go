@@ -215,7 +215,7 @@ func (o Order) nameInFolder(kind string) string { return string(o.Key.Job) + "."
 func (s *Site) discard(ctx context.Context, t Task) Event {
 	sweeping, done := context.WithTimeout(ctx, sweepFor)
 	defer done()
-	if !t.private() && !t.Result.Lost {
+	if lost := t.Result != nil && t.Result.Lost; !lost && !t.private() {
 		s.sweep(sweeping, t)
 	}
 	if ctx.Err() != nil {
