@@ -28,13 +28,14 @@ func (c *cycle) consider(j *state.Job, cl *class) {
 	}
 }
 
-// considerArray starts as many subjobs of an array as there is room for.
+// considerArray starts as many subjobs of an array as there is room for; where runs were suspended for it, one for each of
+// them before all other jobs, and the others in their turn in a later cycle.
 func (c *cycle) considerArray(j *state.Job, cl *class) {
-	room := c.room(j)
+	room, cleared := c.room(j), c.planner.madeFor[j]
 	var ends []pbs.Time // of subjobs that are about to start
 	for index := range j.Array.Queued.From(c.begun[j.Seq]) {
 		switch {
-		case *room == 0, c.late():
+		case *room == 0, c.late(), c.cleared && cleared == 0:
 			return
 		case len(c.plan.Starts) == c.starts:
 			c.plan.More = true
@@ -46,6 +47,7 @@ func (c *cycle) considerArray(j *state.Job, cl *class) {
 			return
 		}
 		c.begun[j.Seq] = index + 1
+		cleared--
 		if c.calendar() && c.inside(j.Queue) == nil {
 			ends = append(ends, c.runs[len(c.runs)-1].end)
 		}

@@ -128,6 +128,7 @@ type cycle struct {
 	waiting    int
 	softs      map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
 	beyond     uint8                  // soft limits that the job under consideration is over
+	cleared    bool                   // runs were just suspended for it
 	score      float64                // its value of job_sort_formula, by which it has its turn
 	yields     uint8                  // soft limits to which an array has come with its last subjob
 	tops       []top
@@ -165,6 +166,7 @@ func (c *cycle) run(waits lanes) {
 		if !first.rank.cleared {
 			c.resume(first.rank.level)
 		}
+		c.cleared = first.rank.cleared
 		c.yields, c.beyond, c.score = 0, first.rank.over, first.rank.score
 		switch {
 		case c.late():

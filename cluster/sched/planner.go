@@ -54,6 +54,7 @@ type Planner struct {
 	slots    *slotLimits         // in the last view
 	kept     kept                // of the calendars
 	hasty    map[*state.Job]bool // jobs of the cycle that come before the others of their classes
+	madeFor  map[*state.Job]int  // how many runs were just suspended for jobs that come before all others
 	lineup   lineup
 	waits    []line         // of the cycle
 	before   state.Presents // vnodes of which runs held less in the last cycle than they were given
@@ -246,7 +247,7 @@ func (p *Planner) forget(lines int) {
 			w.view, w.server = nil, leftOfServer{}
 		}
 	}
-	p.order.view, p.order.shares, p.order.tree, p.hasty = nil, nil, nil, nil
+	p.order.view, p.order.shares, p.order.tree, p.hasty, p.madeFor = nil, nil, nil, nil, nil
 	p.kept.letGo()
 	if len(p.requests) > 2*lines+100 {
 		clear(p.requests)

@@ -204,6 +204,36 @@ func TestPreempt_WhoOthersMadeWayForComesFirst(t *testing.T) {
 	})
 }
 
+// An array gets before all others what was made for it, and no more.
+func TestPreempt_ArrayTakesWhatWasMadeForIt(t *testing.T) {
+	r := &rivals{bench: newBench(t), t: t}
+	r.host("hosta", "hosta:ncpus=4")
+	r.queue("express", "200")
+	r.queue("middle", "160")
+	r.asks("ann", "workq", "", "1:ncpus=2")
+	gone := r.asks("ann", "workq", "", "1:ncpus=2")
+	r.settle()
+	out := r.try(&command.SubmitJob{Owner: pbs.User{Name: "bob", Host: "hosta"}, Queue: "middle", Attributes: attr.List(nil).
+		Set("array_indices_submitted", "", "1-4").Set("Resource_List", "select", "1:ncpus=2")})
+	if out.Refusal != nil {
+		t.Fatal(out.Refusal)
+	}
+	if r.cycle(); len(r.moves) != 3 {
+		t.Fatalf("nobody makes way: %s", r.picture())
+	}
+	for j := range r.store.View().Suspensions() {
+		if j.ID == gone {
+			gone = "0.srv"
+		}
+	}
+	r.do(&command.DeleteJob{Job: gone, Force: true})
+	r.asks("ann", "express", "", "1:ncpus=2")
+	r.settle()
+	if got := r.letters(); strings.Count(got, "R") != 2 || !strings.HasSuffix(got, "R") {
+		t.Errorf("the jobs are %s: one subjob and the last job are to run\n%s", got, r.picture())
+	}
+}
+
 // set sets an attribute of the server, NAME=VALUE or NAME.RESOURCE=VALUE, and the preempt_prio of soft limits.
 func (r *rivals) set(text string) {
 	if rest, ok := strings.CutPrefix(text, "server_softlimits "); ok {

@@ -55,7 +55,7 @@ func (o *order) is(j *state.Job) (is uint8) {
 // hasten adds a line for each job that comes before the others of its class: those that runs were just suspended for,
 // those that were preempted and are to start again, then those that starve, in the order in which they began to.
 func (p *Planner) hasten(v *state.View, waits []line) []line {
-	p.hasty = nil
+	p.hasty, p.madeFor = nil, nil
 	add := func(j *state.Job, haste int64) {
 		if p.hasty == nil {
 			p.hasty = map[*state.Job]bool{}
@@ -79,6 +79,10 @@ func (p *Planner) hasten(v *state.View, waits []line) []line {
 			if j, ok := v.Job(way.For); ok && j.Startable() && len(p.hasty) < mostHasty {
 				add(j, math.MaxInt64-int64(run.Run.Preemption.At))
 				waits[len(waits)-1].rank.cleared = true
+				if p.madeFor == nil {
+					p.madeFor = map[*state.Job]int{}
+				}
+				p.madeFor[j]++
 			}
 		}
 	}
