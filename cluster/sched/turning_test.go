@@ -24,8 +24,6 @@ type turning struct {
 	planner *sched.Planner
 	turn    pbs.Time
 	names   map[string]pbs.JobID
-
-	planned func(before *state.View, p sched.Plan) // is told what a plan has made of a view; nil: nobody is
 }
 
 func newTurning(t testing.TB) *turning {
@@ -101,9 +99,6 @@ func (c *turning) cycle() {
 			set.Add(command.JobWait{Job: w.Job, Start: w.Start, ExecVnode: w.ExecVnode, Top: w.Top, Forget: w.Forget}, w.Why)
 		}
 		c.commit(set)
-		if c.planned != nil {
-			c.planned(v, p)
-		}
 		if c.turn = p.Turn; len(p.Starts) == 0 && (p.Turn == 0 || p.Turn > c.now) {
 			return
 		}
