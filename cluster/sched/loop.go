@@ -169,10 +169,6 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.planner.ahead = l.pacer.ahead(v)
 	plan := l.planner.Plan(v, v.Now())
 	planned()
-	l.rest = restFactor * time.Since(began)
-	if len(plan.Decisions) > 0 {
-		l.rest = decidesFactor * time.Since(began)
-	}
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))
 	l.noteDecay(v)
 	if quiet && plan.acts() {
@@ -182,6 +178,10 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	if !quiet {
 		l.logSets(v)
 		l.logLines(plan.Lines)
+	}
+	l.rest = restFactor * time.Since(began)
+	if len(plan.Decisions) > 0 {
+		l.rest = decidesFactor * time.Since(began)
 	}
 	if plan.Late {
 		l.log(pbs.LogSched, "Svr", "toolong", fmt.Sprintf("Leaving the scheduling cycle: Cycle duration of %d seconds has exceeded sched_cycle_length of %d seconds",
