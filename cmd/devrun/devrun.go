@@ -270,7 +270,7 @@ func (c *Cluster) Issue(role transport.Role, host pbs.HostName) (*transport.Iden
 // Home returns the PBS_HOME of a replica or mom.
 func (c *Cluster) Home(name string) string { return filepath.Join(c.Dir, "homes", name) }
 
-// Accounting returns all accounting records of a replica, in their order.
+// Accounting returns all accounting records of a replica, in their order. A record that the replica is just writing is not among them.
 func (c *Cluster) Accounting(replica string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(c.Home(replica), "server_priv", "accounting", "[0-9]*"))
 	if err != nil {
@@ -285,9 +285,16 @@ func (c *Cluster) Accounting(replica string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if text := strings.TrimSuffix(string(data), "\n"); text != "" {
-			lines = append(lines, strings.Split(text, "\n")...)
-		}
+		lines = append(lines, wholeLines(string(data))...)
 	}
 	return lines, nil
+}
+
+// wholeLines returns the lines of a file without what follows the last line feed: whoever reads beside the writer may see half of it.
+func wholeLines(text string) []string {
+	end := strings.LastIndexByte(text, '\n')
+	if end < 0 {
+		return nil
+	}
+	return strings.Split(text[:end], "\n")
 }
