@@ -19,12 +19,12 @@ import (
 
 // A bench is a state in the making: vnodes and queued jobs.
 type bench struct {
-	t     testing.TB
+	t     rapid.TB
 	store *state.Store
 	index uint64
 }
 
-func newBench(t testing.TB) *bench {
+func newBench(t rapid.TB) *bench {
 	b := &bench{t: t, store: state.NewStore()}
 	b.do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1})
 	b.do(&command.RaiseLevel{Level: command.FeatureLevel})

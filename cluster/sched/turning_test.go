@@ -3,8 +3,9 @@ package sched_test
 import (
 	"fmt"
 	"strings"
-	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"rampart/cluster/sched"
 	"rampart/fsm/attr"
@@ -24,9 +25,11 @@ type turning struct {
 	planner *sched.Planner
 	turn    pbs.Time
 	names   map[string]pbs.JobID
+
+	planned func(before *state.View, p sched.Plan) // is told what a plan has made of a view; nil: nobody is
 }
 
-func newTurning(t testing.TB) *turning {
+func newTurning(t rapid.TB) *turning {
 	b := newBench(t)
 	c := &turning{bench: b, now: half, planner: sched.NewPlanner(), names: map[string]pbs.JobID{}}
 	for name, attrs := range map[string]string{
@@ -99,6 +102,9 @@ func (c *turning) cycle() {
 			set.Add(command.JobWait{Job: w.Job, Start: w.Start, ExecVnode: w.ExecVnode, Top: w.Top, Forget: w.Forget}, w.Why)
 		}
 		c.commit(set)
+		if c.planned != nil {
+			c.planned(v, p)
+		}
 		if c.turn = p.Turn; len(p.Starts) == 0 && (p.Turn == 0 || p.Turn > c.now) {
 			return
 		}
@@ -165,6 +171,13 @@ func (c *turning) job(name string, queue pbs.QueueName, request string) {
 
 func (c *turning) jobOf(user, name string, queue pbs.QueueName, request string) {
 	c.t.Helper()
+	c.submit(user, name, queue, request)
+	c.cycle()
+}
+
+// submit submits a job that the next cycle looks at.
+func (c *turning) submit(user, name string, queue pbs.QueueName, request string) {
+	c.t.Helper()
 	list := attr.List{}
 	for word := range strings.FieldsSeq(request) {
 		n, v, _ := strings.Cut(word, "=")
@@ -175,7 +188,6 @@ func (c *turning) jobOf(user, name string, queue pbs.QueueName, request string) 
 		c.t.Fatalf("submit %s: %v", request, out.Refusal)
 	}
 	c.names[name] = out.Result.Job
-	c.cycle()
 }
 
 // shows tells of a job where it runs, or else what it keeps and when it is to start, and where.
