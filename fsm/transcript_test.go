@@ -169,6 +169,7 @@ var builders = map[string]func(s *stage, operand string, args map[string]string)
 		}
 		c := &command.HostUp{Host: host, Address: name + ":15002", BootID: "b1", SpoolID: s.spool(host), PCPUs: 4}
 		c.Trouble, _ = take(args, "trouble")
+		_, c.Busy = take(args, "busy")
 		tasks, _ := take(args, "tasks")
 		for task := range strings.SplitSeq(tasks, ",") {
 			if id, n, ok := strings.Cut(task, "@"); ok {
@@ -179,7 +180,7 @@ var builders = map[string]func(s *stage, operand string, args map[string]string)
 		return c
 	},
 	"trouble": func(_ *stage, host string, args map[string]string) command.Command {
-		return &command.HostTrouble{Host: pbs.HostName(host), Text: args["text"]}
+		return &command.HostTrouble{Host: pbs.HostName(host), Text: args["text"], Busy: args["busy"] != ""}
 	},
 	"forget": func(_ *stage, host string, _ map[string]string) command.Command {
 		return &command.ForgetHost{Host: pbs.HostName(host)}

@@ -52,7 +52,7 @@ func (m *Mom) renew(ctx context.Context, l *life) (again bool, err error) {
 		FenceSeconds: l.fence.held(), Trouble: l.trouble(), Unstarted: l.unstarted(),
 	}
 	req.Proved, req.Trouble = l.proof.tell(req.Trouble)
-	req.Load = l.loads.due(time.Now())
+	req.Load, req.Busy = l.loads.due(time.Now()), l.busy.Load()
 	sent := m.config.System.Now()
 	reply, err := m.config.Reporter.Lease(ctx, connect.NewRequest(req))
 	if err != nil {

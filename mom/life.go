@@ -35,6 +35,7 @@ type life struct {
 	last     lastShares
 	proof    proof
 	loads    loads
+	busy     atomic.Bool // the load is too high for new jobs
 	offlined atomic.Bool // the cgroups have failed, and the host's vnodes are offline for it
 
 	mu    sync.Mutex

@@ -75,6 +75,14 @@ func (s *loads) allLocked() load.Values {
 	return all
 }
 
+// of returns the present value of an index.
+func (s *loads) of(index string) (value float64, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, known = s.allLocked()[index]
+	return value, known
+}
+
 // answered notes that what was told is known, and when more is to be told; it reports whether that is at once.
 func (s *loads) answered(sent *api.Load, wish api.LoadWish, now time.Time) bool {
 	s.mu.Lock()
@@ -98,7 +106,7 @@ func (m *Mom) keepLoad(ctx context.Context, l *life) {
 	if m.config.Load == nil {
 		return
 	}
-	m.config.Load.Run(ctx, func(v load.Values) { l.loaded(kernel, v) })
+	m.config.Load.Run(ctx, func(v load.Values) { m.loaded(l, kernel, v) })
 }
 
 // keepElim runs the program of $elim, another one when the configuration names another.
@@ -112,7 +120,7 @@ func (m *Mom) keepElim(ctx context.Context, l *life) {
 		var program sync.WaitGroup
 		if command != "" {
 			e := m.config.Elim(command, func(problem string) { m.lines.system(pbs.LogError, "elim", problem) })
-			program.Go(func() { e.Run(running, func(v load.Values) { l.loaded(elim, v) }) })
+			program.Go(func() { e.Run(running, func(v load.Values) { m.loaded(l, elim, v) }) })
 		}
 		for ctx.Err() == nil && m.settings.Load().elim == command {
 			select {
@@ -123,7 +131,7 @@ func (m *Mom) keepElim(ctx context.Context, l *life) {
 		stop()
 		program.Wait()
 		if command != "" {
-			l.loaded(elim, nil)
+			m.loaded(l, elim, nil)
 		}
 	}
 }
@@ -135,8 +143,9 @@ const (
 )
 
 // loaded takes what a source says, and has the servers hear of it soon if it is due.
-func (l *life) loaded(source string, v load.Values) {
+func (m *Mom) loaded(l *life, source string, v load.Values) {
 	if l.loads.set(source, v, time.Now()) {
 		l.renewSoon()
 	}
+	m.judgeLoad(l)
 }

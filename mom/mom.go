@@ -92,6 +92,7 @@ func (m *Mom) Reload() error {
 	default:
 	}
 	if l := m.running(); l != nil {
+		m.judgeLoad(l)
 		select {
 		case l.hooks.again <- struct{}{}:
 		default:

@@ -137,6 +137,7 @@ func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
 		BootId: c.System.BootID(), SpoolId: l.spool.ID(), Version: pbs.Version, Vnodes: m.withAmounts(vnodes),
 		FenceSeconds: l.fence.held(), Trouble: l.trouble(), Epoch: l.spool.Epoch(),
 	}
+	req.Busy, req.JudgesLoad = l.busy.Load(), m.settings.Load().load.most > 0
 	req.ForEpoch = cmp.Or(l.entering.Load(), req.GetEpoch())
 	if c.Probe != nil {
 		req.Pcpus = uint32(max(c.Probe().CPUs, 0))

@@ -24,6 +24,7 @@ type settings struct {
 	keepDays  int  // of log files; 0: for ever
 	amounts   []amount
 	elim      string // prints numbers of the host; empty: there is none
+	load      loadBounds
 
 	prologAlarm time.Duration // how long a prologue or an epilogue may take
 	// cgroupParent is a folder of each cgroup hierarchy that job cgroups are made in.
@@ -116,6 +117,8 @@ func (s *settings) directive(line string) error {
 		if s.elim == "" {
 			return errors.New("$elim wants a command")
 		}
+	case "$ideal_load", "$max_load": // PBS takes a word behind $max_load, for jobs to be suspended
+		return s.load.read(f[0], arg(1))
 	case "$cgroup_parent":
 		parent := filepath.Clean("/" + arg(1))
 		if parent == "/" || strings.Contains(arg(1), "..") {

@@ -85,7 +85,7 @@ func (h sighted) Status() string {
 	switch status := hostStatus(h.offer, tally{}, false, false); {
 	case status == lsf.StatusUnavailable, status == "unreach", len(h.load) == 0:
 		return lsf.StatusUnavailable
-	case len(h.over()) > 0:
+	case len(h.over()) > 0, slices.Contains(strings.Split(value(h.Object, "state"), ","), "busy"):
 		return lsf.StatusBusy
 	}
 	return lsf.StatusOK

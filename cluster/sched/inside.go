@@ -206,7 +206,7 @@ func (w *world) addShare(vn *state.Vnode, res state.Reserved) {
 		}
 	}
 	h.jobs += n.jobs
-	n.usable = sound(vn) && !n.alone
+	n.usable = idleEnough(vn) && !n.alone
 }
 
 // real returns what a reservation has of a vnode that the vnode really has: a maintenance, and one that was altered by force,

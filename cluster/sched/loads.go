@@ -32,7 +32,7 @@ type gate struct {
 	site     resreq.Site
 	interval pbs.Time                   // 0: a host may be given one job after the other
 	queues   map[string][]lsf.Threshold // by the value of lsf_thresholds
-	balances bool                       // load_balancing: a host with more in its run queue than it has cpus takes no jobs
+	balances bool                       // load_balancing: a host with more in its run queue than it has cpus takes no jobs, unless its mom judges that
 
 	now     pbs.Time
 	recent  map[pbs.HostName]pbs.Time          // when hosts were given their last job, in this cycle and before
@@ -148,7 +148,7 @@ func (g *gate) judge(w *world, h int) {
 		}
 	}
 	own := g.beyond(w, h, g.thresholds(string(host)))
-	if own == "" && g.balances {
+	if by, ok := w.view.Host(host); own == "" && g.balances && !(ok && by.JudgesLoad) {
 		own = g.crowded(w, h)
 	}
 	if delete(g.busy, host); own != "" {

@@ -105,7 +105,7 @@ func (w *world) release(r run) {
 		n := &w.nodes[i]
 		n.jobs, w.hosts[n.host].jobs = max(0, n.jobs-1), max(0, w.hosts[n.host].jobs-1)
 		if r.exclusive {
-			n.alone, n.usable, w.hosts[n.host].shut = false, n.vnode.Flags == 0 && !n.vnode.InMaintenance(), false
+			n.alone, n.usable, w.hosts[n.host].shut = false, idleEnough(n.vnode), false
 		}
 	}
 	w.countPlaced(r.bounds, r.placed, -1)

@@ -260,7 +260,7 @@ func (at *spot) near(c *cycle, long pbs.Time) Near {
 	if short := at.allowed(); short != nil {
 		n.Lacks = append(n.Lacks, *short)
 	}
-	closed := !slices.ContainsFunc(at.nodes, func(i int) bool { return sound(at.world.nodes[i].vnode) })
+	closed := !slices.ContainsFunc(at.nodes, func(i int) bool { return idleEnough(at.world.nodes[i].vnode) })
 	if closed {
 		n.Closed, n.Lacks = at.world.nodes[at.nodes[0]].vnode.State(), nil
 	}

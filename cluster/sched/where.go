@@ -99,7 +99,8 @@ func (s hostValues) Status() string {
 	if _, known := w.loads.Of(s.mom()); !known {
 		return lsf.StatusUnavailable
 	}
-	if w.gate != nil && w.gate.busy[s.mom()] {
+	host, _ := w.view.Host(s.mom())
+	if w.gate != nil && w.gate.busy[s.mom()] || host != nil && host.Busy {
 		return lsf.StatusBusy
 	}
 	return lsf.StatusOK

@@ -129,8 +129,11 @@ func (w *world) lookAt(win *window, i int) (changed bool) {
 	return changed
 }
 
-// sound tells whether the state of a vnode lets jobs run there.
-func sound(vn *state.Vnode) bool { return vn.Flags == 0 && !vn.InMaintenance() }
+// sound tells whether the state of a vnode lets jobs run there, now or once its host has less to do.
+func sound(vn *state.Vnode) bool { return !vn.Lost() && !vn.InMaintenance() }
+
+// idleEnough tells whether the state of a vnode lets jobs start there now.
+func idleEnough(vn *state.Vnode) bool { return sound(vn) && vn.Flags&state.VnodeBusy == 0 }
 
 // window returns what a job may have that starts now and lasts until an end; nil: nothing begins before.
 func (f *future) window(end pbs.Time) *window {

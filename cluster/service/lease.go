@@ -67,7 +67,7 @@ func (s *Report) heard(ctx context.Context, v *state.View, h *state.Host, r *api
 
 // ailment returns what a renewal changes in what keeps a host from taking jobs; nil: nothing.
 func ailment(v *state.View, h *state.Host, r *api.LeaseRequest) *command.HostTrouble {
-	now := &command.HostTrouble{Host: h.Name, Text: trouble(r.GetTrouble())}
+	now := &command.HostTrouble{Host: h.Name, Text: trouble(r.GetTrouble()), Busy: r.GetBusy() && atLevel(v, command.LevelObjects) == nil}
 	if h.Sick != "" && r.GetProved() == int64(h.SickSince) {
 		now.Proved = h.SickSince
 	}
@@ -77,7 +77,7 @@ func ailment(v *state.View, h *state.Host, r *api.LeaseRequest) *command.HostTro
 			now.Unstarted = append(now.Unstarted, run)
 		}
 	}
-	if now.Text == h.Trouble && now.Proved == 0 && len(now.Unstarted) == 0 {
+	if now.Text == h.Trouble && now.Busy == h.Busy && now.Proved == 0 && len(now.Unstarted) == 0 {
 		return nil
 	}
 	return now

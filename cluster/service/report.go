@@ -55,6 +55,7 @@ func (s *Report) Register(ctx context.Context, r *connect.Request[api.RegisterRe
 	newer := atLevel(v, command.LevelMembers) == nil
 	if newer {
 		up.Epoch, up.Told, up.For = r.Msg.GetEpoch(), r.Msg.GetToldSeq(), r.Msg.GetForEpoch()
+		up.Busy, up.JudgesLoad = r.Msg.GetBusy(), r.Msg.GetJudgesLoad()
 	}
 	for _, t := range r.Msg.GetTasks() {
 		run := command.ReportedTask{Job: pbs.JobID(t.GetJob()), RunCount: pbs.RunCount(t.GetRunCount())}

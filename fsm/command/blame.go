@@ -100,12 +100,12 @@ func cleared(tx *state.Tx, j *state.Job) {
 func ailing(tx *state.Tx, m Meta, old, next *state.Host) {
 	tx.PutHost(next)
 	before, now := old.Ailment(), next.Ailment()
-	if before == now {
+	if before == now && old.Busy == next.Busy {
 		return
 	}
 	for _, v := range vnodesOf(tx, next.Name) {
 		marked := *v
-		setFlags(&marked, v.Flags&^state.VnodeTroubled|troubled(now), m.At)
+		setFlags(&marked, v.Flags&^(state.VnodeTroubled|state.VnodeBusy)|conditions(next), m.At)
 		tx.PutVnode(&marked)
 	}
 	if (before == "") != (now == "") {

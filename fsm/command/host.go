@@ -26,6 +26,8 @@ type HostUp struct {
 	Told          uint64          `cbor:"12,keyasint,omitempty"` // number of the last fact that was acknowledged to it
 	Ending        []ReportedTask  `cbor:"13,keyasint,omitempty"` // runs that have ended and whose facts are to come
 	For           uint64          `cbor:"14,keyasint,omitempty"` // no order of another epoch was obeyed since the runs were listed; 0: it does not say
+	Busy          bool            `cbor:"15,keyasint,omitempty"` // its load is too high for new jobs
+	JudgesLoad    bool            `cbor:"16,keyasint,omitempty"` // it has thresholds for that
 }
 
 // ReportedTask is a run that a mom knows.
@@ -71,6 +73,7 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		next.Acked = max(next.Acked, c.Told)
 	}
 	next.Registered, next.GivenUp, next.Trouble = next.Registered+1, false, c.Trouble
+	next.Busy, next.JudgesLoad = c.Busy, c.JudgesLoad
 	if next.Fence = state.LongerFence(h.Fence, tx.Server().Fence()); h.Registered == 0 {
 		next.Fence = tx.Server().Fence() // it holds no deadline of ours yet
 	}
@@ -99,9 +102,9 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 
 func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 	all := c.named(tx)
-	reported, removed, ailment := map[pbs.VnodeName]bool{}, false, c.Trouble
+	reported, removed, conditioned := map[pbs.VnodeName]bool{}, false, state.VnodeFlags(0)
 	if h, ok := tx.Host(c.Host); ok {
-		removed, ailment = h.Removed, h.Ailment()
+		removed, conditioned = h.Removed, conditions(h)
 	}
 	for _, r := range all {
 		reported[r.Name] = true
@@ -119,7 +122,7 @@ func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 		if sharing, ok := next.Attrs.Get("sharing", ""); ok { // a hook has set it
 			next.Sharing = sharing
 		}
-		setFlags(&next, next.Flags&state.VnodeOffline|troubled(ailment), m.At)
+		setFlags(&next, next.Flags&state.VnodeOffline|conditioned, m.At)
 		next.OverCommitted = overCommitted(tx, &next)
 		tx.PutVnode(&next)
 	}
@@ -129,7 +132,7 @@ func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 		}
 		next, flags := *v, state.VnodeStale
 		if v.ByHook {
-			flags = troubled(ailment)
+			flags = conditioned
 		}
 		setFlags(&next, next.Flags&state.VnodeOffline|flags, m.At)
 		tx.PutVnode(&next)

@@ -20,7 +20,7 @@ func promised(tx *state.Tx, v *state.Vnode) bool {
 // unusable reports whether a vnode that a reservation has cannot be used.
 func unusable(tx *state.Tx, name pbs.VnodeName) bool {
 	v, ok := tx.Vnode(name)
-	return !ok || v.Flags != 0
+	return !ok || v.Lost()
 }
 
 // tooSmall reports whether a vnode has become too small for what a reservation was promised, beside those that were promised

@@ -14,6 +14,8 @@ type HostTrouble struct {
 	// Unstarted are runs whose programs did not run and never will, of which the mom's disk does not
 	// take the facts.
 	Unstarted []UnstartedRun `cbor:"4,keyasint,omitempty"`
+	// Busy says that its load is too high for new jobs.
+	Busy bool `cbor:"5,keyasint,omitempty"`
 }
 
 // UnstartedRun is a run that its mom cannot start, and why.
@@ -35,11 +37,11 @@ func (c *HostTrouble) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return pbs.Refuse(pbs.UnknownNode)
 	}
 	next := *h
-	next.Trouble = c.Text
+	next.Trouble, next.Busy = c.Text, c.Busy
 	if c.Proved != 0 && c.Proved == h.SickSince {
 		next.Sick, next.SickSince, next.Fails = "", 0, 0
 	}
-	if next.Trouble != h.Trouble || next.Sick != h.Sick {
+	if next.Trouble != h.Trouble || next.Sick != h.Sick || next.Busy != h.Busy {
 		ailing(tx, m, h, &next)
 	}
 	return nil
@@ -69,9 +71,13 @@ func (r UnstartedRun) giveBack(tx *state.Tx, m Meta, host pbs.HostName) error {
 	return end.conclude(tx, m, ended)
 }
 
-func troubled(text string) state.VnodeFlags {
-	if text == "" {
-		return 0
+// conditions returns what a host that is up says of all of its vnodes.
+func conditions(h *state.Host) (flags state.VnodeFlags) {
+	if h.Ailment() != "" {
+		flags |= state.VnodeTroubled
 	}
-	return state.VnodeTroubled
+	if h.Busy {
+		flags |= state.VnodeBusy
+	}
+	return flags
 }

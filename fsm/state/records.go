@@ -121,6 +121,7 @@ const (
 	VnodeUnknown                         // its mom was not heard since it was created, or by the leader that found it down
 	VnodeStale                           // its mom no longer reports it
 	VnodeTroubled                        // its mom lives, and cannot take jobs: Host.Trouble says why
+	VnodeBusy                            // the load of its host is above $max_load of the mom
 )
 
 // Vnode is one schedulable part of a host.
@@ -211,6 +212,11 @@ type Host struct {
 
 	// Natural is the name that qmgr has given its natural vnode; empty: it has the host's.
 	Natural pbs.VnodeName `cbor:"45,keyasint,omitempty"`
+
+	// Busy says that the load of the host is above $max_load of its mom, and was not below $ideal_load since; JudgesLoad, that its
+	// mom has such a threshold.
+	Busy       bool `cbor:"46,keyasint,omitempty"`
+	JudgesLoad bool `cbor:"47,keyasint,omitempty"`
 }
 
 // Job is one job. Times are zero until they happened.

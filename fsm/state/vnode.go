@@ -57,6 +57,9 @@ func (v *Vnode) ReservedAlone() bool {
 	return slices.ContainsFunc(v.Reserved, func(r Reserved) bool { return r.Exclusive })
 }
 
+// Lost reports whether the vnode is away, or was taken out of service. One that is busy is neither: nothing starts there now.
+func (v *Vnode) Lost() bool { return v.Flags&^VnodeBusy != 0 }
+
 // Usable tells whether new runs may be placed on the vnode that belong to no reservation.
 func (v *Vnode) Usable() bool { return v.UsableFor("") }
 
@@ -88,6 +91,9 @@ func (v *Vnode) State() string {
 		words = append(words, "job-exclusive")
 	case v.full():
 		words = append(words, "job-busy")
+	}
+	if v.Flags&VnodeBusy != 0 {
+		words = append(words, "busy")
 	}
 	if len(words) == 0 {
 		return "free"

@@ -89,6 +89,8 @@ type RegisterRequest struct {
 	Trouble       string                 `protobuf:"bytes,11,opt,name=trouble,proto3" json:"trouble,omitempty"`                                // why no job can be taken, as in LeaseRequest
 	Epoch         uint64                 `protobuf:"varint,12,opt,name=epoch,proto3" json:"epoch,omitempty"`                                   // in which the mom is registered; 0: in none yet
 	ToldSeq       uint64                 `protobuf:"varint,13,opt,name=told_seq,json=toldSeq,proto3" json:"told_seq,omitempty"`                // of the last fact that was acknowledged to the mom
+	Busy          bool                   `protobuf:"varint,15,opt,name=busy,proto3" json:"busy,omitempty"`                                     // as in LeaseRequest
+	JudgesLoad    bool                   `protobuf:"varint,16,opt,name=judges_load,json=judgesLoad,proto3" json:"judges_load,omitempty"`       // the mom has thresholds for that
 	ForEpoch      uint64                 `protobuf:"varint,14,opt,name=for_epoch,json=forEpoch,proto3" json:"for_epoch,omitempty"`             // no order of another epoch was or will be obeyed since the tasks were listed; 0: the mom does not say
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -213,6 +215,20 @@ func (x *RegisterRequest) GetToldSeq() uint64 {
 		return x.ToldSeq
 	}
 	return 0
+}
+
+func (x *RegisterRequest) GetBusy() bool {
+	if x != nil {
+		return x.Busy
+	}
+	return false
+}
+
+func (x *RegisterRequest) GetJudgesLoad() bool {
+	if x != nil {
+		return x.JudgesLoad
+	}
+	return false
 }
 
 func (x *RegisterRequest) GetForEpoch() uint64 {
@@ -1172,6 +1188,7 @@ type LeaseRequest struct {
 	Proved        int64                  `protobuf:"varint,6,opt,name=proved,proto3" json:"proved,omitempty"`                                 // of LeaseReply.prove: since then the host has written, synced, forked and executed
 	Unstarted     []*Unstarted           `protobuf:"bytes,7,rep,name=unstarted,proto3" json:"unstarted,omitempty"`                            // runs that the mom cannot start, and cannot report by a fact
 	Load          *Load                  `protobuf:"bytes,8,opt,name=load,proto3" json:"load,omitempty"`                                      // absent: what was told last still holds
+	Busy          bool                   `protobuf:"varint,9,opt,name=busy,proto3" json:"busy,omitempty"`                                     // the load is above $max_load, and was not below $ideal_load since
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1260,6 +1277,13 @@ func (x *LeaseRequest) GetLoad() *Load {
 		return x.Load
 	}
 	return nil
+}
+
+func (x *LeaseRequest) GetBusy() bool {
+	if x != nil {
+		return x.Busy
+	}
+	return false
 }
 
 // Load is all that a mom knows of the load of its host. An index that is absent has no value.
@@ -2146,7 +2170,7 @@ var File_report_proto protoreflect.FileDescriptor
 const file_report_proto_rawDesc = "" +
 	"\n" +
 	"\freport.proto\x12\n" +
-	"rampart.v1\x1a\fcommon.proto\"\xb6\x03\n" +
+	"rampart.v1\x1a\fcommon.proto\"\xeb\x03\n" +
 	"\x0fRegisterRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x17\n" +
@@ -2161,7 +2185,10 @@ const file_report_proto_rawDesc = "" +
 	" \x01(\x03R\ffenceSeconds\x12\x18\n" +
 	"\atrouble\x18\v \x01(\tR\atrouble\x12\x14\n" +
 	"\x05epoch\x18\f \x01(\x04R\x05epoch\x12\x19\n" +
-	"\btold_seq\x18\r \x01(\x04R\atoldSeq\x12\x1b\n" +
+	"\btold_seq\x18\r \x01(\x04R\atoldSeq\x12\x12\n" +
+	"\x04busy\x18\x0f \x01(\bR\x04busy\x12\x1f\n" +
+	"\vjudges_load\x18\x10 \x01(\bR\n" +
+	"judgesLoad\x12\x1b\n" +
 	"\tfor_epoch\x18\x0e \x01(\x04R\bforEpoch\"X\n" +
 	"\vVnodeReport\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
@@ -2229,7 +2256,7 @@ const file_report_proto_rawDesc = "" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12)\n" +
 	"\x04used\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\x04used\x12/\n" +
 	"\apresent\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\apresent\"\x0e\n" +
-	"\fSamplesReply\"\x88\x02\n" +
+	"\fSamplesReply\"\x9c\x02\n" +
 	"\fLeaseRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x17\n" +
 	"\aboot_id\x18\x02 \x01(\tR\x06bootId\x12\x19\n" +
@@ -2238,7 +2265,8 @@ const file_report_proto_rawDesc = "" +
 	"\atrouble\x18\x05 \x01(\tR\atrouble\x12\x16\n" +
 	"\x06proved\x18\x06 \x01(\x03R\x06proved\x123\n" +
 	"\tunstarted\x18\a \x03(\v2\x15.rampart.v1.UnstartedR\tunstarted\x12$\n" +
-	"\x04load\x18\b \x01(\v2\x10.rampart.v1.LoadR\x04load\"7\n" +
+	"\x04load\x18\b \x01(\v2\x10.rampart.v1.LoadR\x04load\x12\x12\n" +
+	"\x04busy\x18\t \x01(\bR\x04busy\"7\n" +
 	"\x04Load\x12/\n" +
 	"\aindices\x18\x01 \x03(\v2\x15.rampart.v1.LoadIndexR\aindices\"R\n" +
 	"\tUnstarted\x12\x10\n" +
