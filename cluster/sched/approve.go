@@ -159,20 +159,15 @@ func (l *Loop) follow(ctx context.Context, v *state.View, said []verdict, left m
 	}
 }
 
-// alter proposes what hooks have changed of jobs that do not start; of a subjob it is the array
-// that is altered.
+// alter proposes what hooks have changed of jobs that do not start.
 func (l *Loop) alter(ctx context.Context, said []verdict) {
 	for _, one := range said {
 		if one.starts() || len(one.Changes) == 0 || ctx.Err() != nil {
 			continue
 		}
-		id := one.job
-		if id.Sub() > 0 {
-			id = id.Parent()
-		}
-		out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
-			Asker: l.opts.Asker, Commands: []command.Command{&command.AlterJob{Job: id, Changes: one.Changes, Hooked: true}},
-		})
+		alter := command.AltersAtStart(one.job, one.Changes, one.Again)
+		id := alter.Job
+		out, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{alter}})
 		switch {
 		case out.Refusal != nil:
 			l.log(pbs.LogSched, "Job", string(id), "Not altered: "+out.Refusal.Message)

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -24,8 +25,7 @@ func RunjobEvent(v *state.View, j *state.Job, where string) *hook.Event {
 }
 
 // RunjobChanges reads what hooks of runjob have set of a job. Those that refuse its start may say
-// how long it is to wait. Again is that vnodes have to be chosen anew, for a whole job: a subjob
-// has the request of its array.
+// how long it is to wait. Again is that vnodes have to be chosen anew.
 func RunjobChanges(v *state.View, j *state.Job, out *hook.Outcome) (changes []command.AttrChange, again bool, err error) {
 	if out == nil || out.Job == nil {
 		return nil, false, nil
@@ -50,9 +50,6 @@ func RunjobChanges(v *state.View, j *state.Job, out *hook.Outcome) (changes []co
 		}
 		if was, _ := j.Resources.Get(ch.Entry.Resource); was == ch.Entry.Value {
 			continue
-		}
-		if j.IsSubjob() {
-			return nil, false, pbs.Attribute(pbs.RunningAttribute, ch.Entry.Name+"."+ch.Entry.Resource)
 		}
 		again = true
 	}
@@ -90,8 +87,10 @@ func VnodeChanges(v *state.View, edits *hook.Edits) ([]command.AttrChange, error
 	return changes, nil
 }
 
-// runJob asks the hooks of runjob about a start by hand, and returns what they change of the job.
-// One by which vnodes would be chosen anew refuses the start: they have been.
+// errAgain says that hooks have altered what vnodes are chosen by: they are to be chosen anew.
+var errAgain = &hooked{pbs.Attribute(pbs.RunningAttribute, "Resource_List")}
+
+// runJob asks the hooks of runjob about a start by hand, and returns what they change of the job. With errAgain the job has been altered.
 func (b *Batch) runJob(ctx context.Context, p person, j *state.Job, where string) ([]command.AttrChange, error) {
 	if !p.view.HasHooksAt("runjob") {
 		return nil, nil
@@ -100,23 +99,30 @@ func (b *Batch) runJob(ctx context.Context, p person, j *state.Job, where string
 	changes, again, err := RunjobChanges(p.view, j, out)
 	switch {
 	case refusal != nil && len(changes) > 0:
-		id := j.ID
-		if j.IsSubjob() {
-			id = id.Parent()
-		}
-		alter := &command.AlterJob{Job: id, Changes: changes, Hooked: true}
-		if _, err := b.Replica.Propose(ctx, command.Proposal{Asker: p.user, Commands: []command.Command{alter}}); err != nil {
-			b.Logger.Warn("alter a job for a hook", "job", id, "error", err)
+		if err := b.commitHooked(ctx, p, command.AltersAtStart(j.ID, changes, false)); err != nil {
+			b.Logger.Warn("alter a job for a hook", "job", j.ID, "error", err)
 		}
 		return nil, refusal
 	case refusal != nil:
 		return nil, refusal
 	case again:
-		return nil, &hooked{pbs.Attribute(pbs.RunningAttribute, "Resource_List")}
+		if err := b.commitHooked(ctx, p, command.AltersAtStart(j.ID, changes, true)); err != nil {
+			return nil, err
+		}
+		return nil, errAgain
 	case err != nil:
 		b.jobLine(j.ID, err.Error())
 	}
 	return changes, err
+}
+
+// commitHooked proposes what hooks have set of a job. What is refused is so whatever view the hooks saw.
+func (b *Batch) commitHooked(ctx context.Context, p person, alter command.Command) error {
+	_, err := b.commit(ctx, p.user, alter)
+	if refusal, refused := errors.AsType[*pbs.Error](err); refused {
+		return &hooked{refusal}
+	}
+	return err
 }
 
 // jobLine tells something of a job in the server's log.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -32,11 +33,12 @@ func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*c
 		if resv, ok := p.view.ReservationOf(j.Queue); ok && !resv.Running() { // amounts that are not its own yet
 			return nil, pbs.Refuse(pbs.BadState)
 		}
-		where, err := b.placed(ctx, p, j, r.Msg.GetVnodes(), t)
-		if err != nil {
-			return nil, err
+		where, changes, err := b.approved(ctx, p, j, r.Msg.GetVnodes(), t)
+		if errors.Is(err, errAgain) { // hooks that want the job to be another each time have it refused
+			if p, j, err = b.anew(ctx, p, j); err == nil {
+				where, changes, err = b.approved(ctx, p, j, r.Msg.GetVnodes(), t)
+			}
 		}
-		changes, err := b.runJob(ctx, p, j, where)
 		if err != nil {
 			return nil, err
 		}
@@ -46,6 +48,26 @@ func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*c
 		}, nil
 	})
 	return reply(&api.RunReply{}, err)
+}
+
+// approved returns where a job is to run and what the hooks of runjob change of it.
+func (b *Batch) approved(ctx context.Context, p person, j *state.Job, vnodes string, t *turn) (where string, changes []command.AttrChange, err error) {
+	if where, err = b.placed(ctx, p, j, vnodes, t); err != nil {
+		return "", nil, err
+	}
+	changes, err = b.runJob(ctx, p, j, where)
+	return where, changes, err
+}
+
+// anew returns the job as hooks have altered it.
+func (b *Batch) anew(ctx context.Context, p person, j *state.Job) (person, *state.Job, error) {
+	v, err := b.present(ctx)
+	if err != nil {
+		return p, nil, err
+	}
+	p.view = v
+	j, err = jobOf(v, string(j.ID))
+	return p, j, err
 }
 
 // placed returns the exec_vnode of a job that is to run on the vnodes named; of one for

@@ -9,12 +9,52 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/mom/hook"
 	"rampart/transport/api"
 )
 
 func (b *bench) run(who, job, vnodes string) error {
 	_, err := b.Batch.Run(b.as(who), request(&api.RunRequest{Job: job, Vnodes: vnodes}, ""))
 	return err
+}
+
+// What hooks of runjob set by which vnodes are chosen has them chosen anew, of a subjob too; hooks that are never content have the start refused.
+func TestRun_HooksChooseVnodes(t *testing.T) {
+	more := false
+	b, s := hookedBench(t, "runjob", func(e *hook.Event) *hook.Outcome {
+		ncpus := "2"
+		if had := e.Job.Get("Resource_List", "ncpus"); more {
+			ncpus = had + "0"
+		}
+		return accepted(map[string]string{"Resource_List.ncpus": ncpus, "project": "p"})
+	})
+	b.host("hosta", "hosta")
+	b.Batch.Place = func(_ *state.View, j *state.Job) (string, []*command.PreemptJob, string) {
+		ncpus, _ := j.Resources.Get("ncpus")
+		return "(hosta:ncpus=" + ncpus + ")", nil, ""
+	}
+	one, array := b.mustSubmit("ann@h"), b.mustSubmit("ann@h", set("array_indices_submitted", "1-2"))
+	sub := string(pbs.JobID(array).Subjob(1))
+	for _, id := range []string{one, sub} {
+		asked := len(s.seen)
+		if err := b.run("root@replica:s1", id, ""); err != nil {
+			t.Errorf("run %s: %v", id, err)
+			continue
+		}
+		j := b.job(id)
+		project, _ := j.Attrs.Get("project", "")
+		if j.State != pbs.Running || j.Run.ExecVnode.String() != "(hosta:ncpus=2)" || project != "p" || len(s.seen) != asked+2 {
+			t.Errorf("%s is %s on %s, project %q, hooks asked %d times", id, j.State.Letter(), j.Run.ExecVnode, project, len(s.seen)-asked)
+		}
+	}
+	more = true
+	id := b.mustSubmit("ann@h")
+	if err := b.run("root@replica:s1", id, ""); pbs.CodeOf(err) != pbs.RunningAttribute {
+		t.Errorf("run: %v", err)
+	}
+	if j := b.job(id); j.State != pbs.Queued {
+		t.Errorf("it is %s", j.State.Letter())
+	}
 }
 
 func TestRun_AtAnOperatorsWish(t *testing.T) {

@@ -47,10 +47,10 @@ type AlterJob struct {
 // Apply makes all the changes or none. While a job runs only those are allowed
 // that the attribute table says so for.
 func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
-	if err := wholeOnly(c.Job); err != nil {
+	if err := wholeOnly(c.Job); err != nil && !(c.Hooked && c.Job.Sub() > 0) {
 		return err
 	}
-	j, err := liveJob(tx, c.Job)
+	j, err := c.toAlter(tx)
 	if err != nil {
 		return err
 	}

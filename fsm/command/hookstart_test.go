@@ -47,6 +47,53 @@ func TestStartJob_HooksChangeTheJob(t *testing.T) {
 	}
 }
 
+// A subjob that hooks of runjob have altered has a record and a request of its own, waits as those that ran before do, and starts as it is then;
+// the others have that of their array. What an array is told next holds for all of them again.
+func TestAlterJob_HooksAlterASubjob(t *testing.T) {
+	w := hookedHosts(t)
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List{{Name: "array_indices_submitted", Value: "1-3"}}})
+	array := pbs.JobID("0[].srv")
+	ncpus := func(id pbs.JobID) string {
+		j, ok := w.View().Named(id)
+		if !ok {
+			t.Fatalf("%s is not there", id)
+		}
+		text, _ := j.Resources.Get("ncpus")
+		return j.State.Letter() + text
+	}
+	two := []AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: "ncpus", Value: "2"}}}
+	if err := w.run(&AlterJob{Job: array.Subjob(2), Changes: two}); pbs.CodeOf(err) != pbs.InvalidRequest {
+		t.Errorf("altered by a user: %v", err)
+	}
+	w.must(AltersAtStart(array.Subjob(2), two, true))
+	if got := ncpus(array.Subjob(1)) + ncpus(array.Subjob(2)) + ncpus(array.Subjob(3)); got != "Q1Q2Q1" {
+		t.Errorf("they are %s", got)
+	}
+	parent, _ := w.View().Job(array)
+	if counts := w.View().JobAttribute(parent, "array_state_count", ""); counts != "Queued:3 Running:0 Exiting:0 Expired:0" {
+		t.Errorf("counts are %q", counts)
+	}
+	w.must(&StartJob{Job: array.Subjob(2), ExecVnode: "(a:ncpus=2)"})
+	if got := ncpus(array.Subjob(2)); got != "R2" {
+		t.Errorf("it is %s", got)
+	}
+	w.must(AltersAtStart(array.Subjob(3), two, true))
+	w.must(&AlterJob{Job: array, Changes: []AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: "ncpus", Value: "3"}}}})
+	if got := ncpus(array.Subjob(1)) + ncpus(array.Subjob(2)) + ncpus(array.Subjob(3)); got != "Q3R2Q3" {
+		t.Errorf("they are %s", got)
+	}
+	hold := AltersAtStart(array.Subjob(1), []AttrChange{{Entry: attr.Entry{Name: "Hold_Types", Value: "s"}}}, false)
+	if hold.Job != array {
+		t.Errorf("%s is held", hold.Job)
+	}
+	for _, gone := range []pbs.JobID{array.Subjob(7), "9[1].srv"} {
+		if err := w.run(AltersAtStart(gone, two, true)); err == nil {
+			t.Errorf("%s is altered", gone)
+		}
+	}
+	w.must(&DeleteJob{Job: array, Force: true})
+}
+
 // The hooks of postqueuejob see a job in each queue that it comes into: on its way, where it ends, and
 // where it is moved to.
 func TestHookTasks_EachQueue(t *testing.T) {
