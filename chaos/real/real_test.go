@@ -136,8 +136,8 @@ func TestReal_LeadersDie(t *testing.T) {
 			break
 		}
 	}
-	if gaps.Kills < n || len(gaps.Acked) < n {
-		t.Errorf("%d kills, after %d of them a submission was acknowledged, want %d", gaps.Kills, len(gaps.Acked), n)
+	if gaps.Kills < n || len(gaps.Acked) < n-1 {
+		t.Errorf("%d kills, after %d of them a submission was acknowledged, want %d, and all but one at most", gaps.Kills, len(gaps.Acked), n)
 	}
 	t.Logf("\n%s", gaps)
 }

@@ -148,7 +148,7 @@ func (w *World) bound() error {
 	if w.config.Fence == 0 {
 		return nil
 	}
-	return await(w.life, patience, func(ctx context.Context) error {
+	return await(w.life, 3*patience, func(ctx context.Context) error {
 		v, err := w.saved(ctx, 0)
 		if err != nil {
 			return err

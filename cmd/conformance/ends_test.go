@@ -84,7 +84,7 @@ func TestNoQuorum(t *testing.T) {
 	}
 	budget, asker := 30*time.Second, c
 	if testing.Short() {
-		budget, asker = 10*time.Second, asking(c, short)
+		budget, asker = 20*time.Second, asking(c, short)
 	}
 	began := time.Now()
 	out, err := asker.Output(t.Context(), "qsub", "-h", "--", "/bin/true")

@@ -51,8 +51,9 @@ func (p *typist) types(keys, until string) {
 // jobGone tells whether a job is unknown, for waitFor.
 func jobGone(t *testing.T, c *devrun.Cluster, id string) func() error {
 	return func() error {
-		if out, err := c.Output(t.Context(), "qstat", id); err == nil {
-			return fmt.Errorf("job %s is there: %s", id, out)
+		out, err := c.Output(t.Context(), "qstat", id)
+		if err == nil || !strings.Contains(out+err.Error(), "Unknown Job Id") && !strings.Contains(out+err.Error(), "has finished") {
+			return fmt.Errorf("job %s: %s, %w", id, out, err)
 		}
 		return nil
 	}

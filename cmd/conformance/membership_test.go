@@ -45,8 +45,20 @@ func TestMembership_ShrinksGrowsAndLosesTwoUnderSubmissions(t *testing.T) {
 		submitting.Go(func() { s.run(ctx, c) })
 	}
 	for _, name := range []string{"s4", "s5"} {
-		succeed(t, c, "cluster", "transfer", name)
-		succeed(t, c, "cluster", "remove", name) // it hands over first
+		waitFor(t, patience, name+" to lead", func() error { // a transfer that a busy machine is too slow for is refused
+			if _, err := c.Output(t.Context(), "rampart", "cluster", "transfer", name); err != nil {
+				return err
+			}
+			leader, err := c.Leader(t.Context())
+			if err == nil && leader != name {
+				err = fmt.Errorf("%s leads", leader)
+			}
+			return err
+		})
+		waitFor(t, patience, name+" to hand over and go", func() error {
+			_, err := c.Output(t.Context(), "rampart", "cluster", "remove", name)
+			return err
+		})
 		succeed(t, c, "cluster", "remove", name) // L8
 	}
 	waitFor(t, patience, "three voters", voting(t, c, 3))

@@ -21,7 +21,7 @@ func asking(c *devrun.Cluster, variables ...string) *devrun.Cluster {
 
 // short is a budget that a command must not need whole, where one that waits for a replica
 // that says nothing would.
-const short = "PBS_TIMEOUT=10"
+const short = "PBS_TIMEOUT=20"
 
 // movesOn submits a job, by way of each of the gateways and within the short budget. It
 // asks again under the same request id, and wants the same answer: one request is one job,

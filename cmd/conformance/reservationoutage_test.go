@@ -72,8 +72,8 @@ func awaitTypes(t *testing.T, c *devrun.Cluster, id, want string) []string {
 func TestReservations_LeaderKilled(t *testing.T) {
 	t.Parallel()
 	c := reservationCluster(t)
-	later, _ := reserveAhead(t, c, 9, 60, "1:ncpus=2")
-	runs, queue := reserveAhead(t, c, 3, 9, "1:ncpus=2")
+	later, _ := reserveAhead(t, c, 40, 120, "1:ncpus=2")
+	runs, queue := reserveAhead(t, c, 6, 25, "1:ncpus=2")
 	job := submitTo(t, c, queue, "1:ncpus=2", "1000")
 	awaitShown(t, c, "job_state = R", "qstat", "-f", job)
 	before, err := c.Output(t.Context(), "pbs_rstat", "-F", later)
@@ -101,9 +101,10 @@ func TestReservations_LeaderKilled(t *testing.T) {
 func TestReservations_AllDown(t *testing.T) {
 	t.Parallel()
 	c := reservationCluster(t)
-	begins, queue := reserveAhead(t, c, 7, 30, "1:ncpus=2")
+	began := time.Now()
+	begins, queue := reserveAhead(t, c, 20, 120, "1:ncpus=2")
 	inside := submitTo(t, c, queue, "1:ncpus=1", "1000")
-	ends, queue := reserveAhead(t, c, 3, 8, "1:ncpus=2")
+	ends, queue := reserveAhead(t, c, 6, 16, "1:ncpus=2")
 	runs := submitTo(t, c, queue, "1:ncpus=2", "1000")
 	waits := submitTo(t, c, queue, "1:ncpus=1", "1000")
 	awaitShown(t, c, "substate = 42", "qstat", "-f", runs)
@@ -114,7 +115,7 @@ func TestReservations_AllDown(t *testing.T) {
 	for _, name := range replicas {
 		kill(t, c, name)
 	}
-	up := time.Now().Add(10 * time.Second)
+	up := began.Add(23 * time.Second)
 	waitFor(t, patience, "both times to be over", func() error {
 		if time.Now().Before(up) {
 			return os.ErrDeadlineExceeded

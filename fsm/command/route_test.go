@@ -28,7 +28,7 @@ func TestRoute_QueuesInCirclesAreTriedOnce(t *testing.T) {
 	if pbs.CodeOf(err) != pbs.RouteRejected {
 		t.Errorf("submit: %v", err)
 	}
-	if d := time.Since(start); d > time.Second {
+	if d := time.Since(start); d > 20*time.Second {
 		t.Errorf("it took %v", d)
 	}
 	// A way out is found, whichever queue it leads from.

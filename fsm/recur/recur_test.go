@@ -165,7 +165,7 @@ func TestStarts_Refused(t *testing.T) {
 		if pbs.CodeOf(err) != c.want {
 			t.Errorf("%s in %q: %d starts, %v; want %d", c.rule, c.zone, len(got), err, c.want)
 		}
-		if took := time.Since(began); took > 2*time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%s takes %s", c.rule, took)
 		}
 	}

@@ -106,7 +106,7 @@ func stranger(t *testing.T, folders []string) (gone chan struct{}) {
 func TestFence_EmptiesTheCgroup(t *testing.T) {
 	l, dir, folders := newLinux(t), folder(t), cgroups(t)
 	gone := stranger(t, folders)
-	spec := fenced(t, l, dir, "sleep 1000", time.Second)
+	spec := fenced(t, l, dir, "sleep 1000", 5*time.Second)
 	spec.Cgroups = folders
 	if end, err := l.Wait(within(t), dir, start(t, l, dir, spec)); err != nil || !end.Fenced {
 		t.Errorf("end %+v, %v", end, err)

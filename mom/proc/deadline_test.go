@@ -110,7 +110,7 @@ func fenced(t *testing.T, l *Linux, dir, script string, d time.Duration) Spec {
 // detached from the session with it.
 func TestFence_ShimAloneKillsTheTree(t *testing.T) {
 	l, dir := newLinux(t), folder(t)
-	spec := fenced(t, l, dir, "trap '' TERM\nsetsid sleep 4711 & echo $!\nwait\n", time.Second)
+	spec := fenced(t, l, dir, "trap '' TERM\nsetsid sleep 4711 & echo $!\nwait\n", 5*time.Second)
 	h := start(t, l, dir, spec)
 	end, err := l.Wait(within(t), dir, h)
 	if err != nil || !end.Fenced || end.Status != 256+int(syscall.SIGKILL) {
@@ -135,7 +135,7 @@ func sinceBootOf(t *testing.T, spec Spec) time.Duration {
 
 func TestFence_MovedDeadlineLetsTheJobLive(t *testing.T) {
 	l, dir := newLinux(t), folder(t)
-	spec := fenced(t, l, dir, "sleep 1\nexit 7\n", 500*time.Millisecond)
+	spec := fenced(t, l, dir, "sleep 4\nexit 7\n", 3*time.Second)
 	h := start(t, l, dir, spec)
 	if err := WriteDeadline(spec.Deadline, Deadline{BootID: l.BootID(), At: l.Now() + time.Hour}); err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestFence_MovedDeadlineLetsTheJobLive(t *testing.T) {
 // A shim that slept through the deadline finds a later one, of the next lapse.
 func TestFence_StoppedShimObeysTheLapse(t *testing.T) {
 	l, dir := newLinux(t), folder(t)
-	spec := fenced(t, l, dir, "exec sleep 4711\n", 500*time.Millisecond)
+	spec := fenced(t, l, dir, "exec sleep 4711\n", 3*time.Second)
 	h := start(t, l, dir, spec)
 	if err := unix.Kill(h.PID, unix.SIGSTOP); err != nil {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ func (c *cluster) startAgain(ctx context.Context, name string) error {
 		case <-p.done:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(time.Second):
+		case <-time.After(10 * time.Second):
 		}
 	}
 	return c.startDaemon(name)
