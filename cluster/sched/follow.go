@@ -7,6 +7,31 @@ import (
 	"rampart/fsm/state"
 )
 
+// A moment is the state that something was brought up to.
+type moment struct {
+	index, digest uint64
+	vnodes        int
+	reservations  int
+	fades         bool // vnodes may be otherwise than their records
+}
+
+func momentOf(v *state.View) moment {
+	return moment{v.Index(), v.Digest(), v.VnodeCount(), v.ReservationCount(), v.Fades()}
+}
+
+// before reports whether a view is of the same history, then or later.
+func (m moment) before(v *state.View) bool {
+	return m.index > 0 && (v.Index() > m.index || v.Index() == m.index && v.Digest() == m.digest)
+}
+
+// reserves reports whether a reservation has come or changed since.
+func (m moment) reserves(v *state.View) bool {
+	for range v.ReservationsChanged(m.index) {
+		return true
+	}
+	return false
+}
+
 // follow brings a world up to a later view, and tells whether it can: not if
 // vnodes have come or gone, or stand in another order.
 func (w *world) follow(v *state.View, sortedBy string) bool {
@@ -14,8 +39,39 @@ func (w *world) follow(v *state.View, sortedBy string) bool {
 	if w.order.text != sortedBy {
 		return false
 	}
+	changed, ok := w.changed(v)
+	if !ok {
+		return false
+	}
+	w.at = momentOf(v)
+	dirty := map[int]bool{}
+	for _, vn := range changed {
+		i := w.byVnode[vn.Name]
+		w.renew(i, vn)
+		dirty[w.nodes[i].host] = true
+	}
+	w.reshut(dirty)
+	for h := range dirty {
+		w.reset(h)
+	}
+	return true
+}
+
+// changed returns the vnodes that are not as the world has them, false if it has others.
+func (w *world) changed(v *state.View) (changed []*state.Vnode, same bool) {
 	created := w.order.created(w.idle)
-	var changed []*state.Vnode
+	if w.at.before(v) && w.at.vnodes == v.VnodeCount() && !w.at.fades && !v.Fades() {
+		for vn := range v.VnodesChanged(w.at.index) {
+			i, known := w.byVnode[vn.Name]
+			if stale := vn.Flags&state.VnodeStale != 0; w.idle && stale && !known {
+				continue
+			} else if w.idle && stale || !known || !w.nodes[i].stands(vn) || !w.follows(i, vn) {
+				return nil, false
+			}
+			changed = append(changed, vn)
+		}
+		return changed, true
+	}
 	n := 0
 	for vn := range v.Vnodes() {
 		if created && n < len(w.nodes) && w.nodes[n].vnode == vn {
@@ -29,34 +85,24 @@ func (w *world) follow(v *state.View, sortedBy string) bool {
 		if !created {
 			var ok bool
 			if i, ok = w.byVnode[vn.Name]; !ok {
-				return false
+				return nil, false
 			}
 		}
-		if i == len(w.nodes) || !w.nodes[i].stands(vn) {
-			return false
+		if i == len(w.nodes) || !w.nodes[i].stands(vn) || !w.follows(i, vn) {
+			return nil, false
 		}
-		if old := w.nodes[i].vnode; old != vn {
-			if !w.order.stays(old, vn, w.idle) || sharesAnew(old, vn) {
-				return false
-			}
+		if w.nodes[i].vnode != vn {
 			changed = append(changed, vn)
 		}
 		n++
 	}
-	if n < len(w.nodes) {
-		return false
-	}
-	dirty := map[int]bool{}
-	for _, vn := range changed {
-		i := w.byVnode[vn.Name]
-		w.renew(i, vn)
-		dirty[w.nodes[i].host] = true
-	}
-	w.reshut(dirty)
-	for h := range dirty {
-		w.reset(h)
-	}
-	return true
+	return changed, n == len(w.nodes)
+}
+
+// follows reports whether a vnode that has changed stands where it stood.
+func (w *world) follows(i int, vn *state.Vnode) bool {
+	old := w.nodes[i].vnode
+	return old == vn || w.order.stays(old, vn, w.idle) && !sharesAnew(old, vn)
 }
 
 // stands tells whether the node is the one of a vnode.

@@ -23,6 +23,7 @@ type inside struct {
 
 // queuesOfReservations are those of a view.
 type queuesOfReservations struct {
+	at    moment
 	of    []pbs.ReservationID
 	names map[pbs.QueueName]bool // nil: there are none
 	age   uint64                 // how often they have changed
@@ -30,6 +31,11 @@ type queuesOfReservations struct {
 
 // follow brings them up to a view.
 func (q *queuesOfReservations) follow(v *state.View) {
+	was := q.at
+	q.at = momentOf(v)
+	if was.before(v) && was.reservations == v.ReservationCount() && !was.reserves(v) {
+		return
+	}
 	n, same := 0, true
 	for r := range v.Reservations() {
 		if same = n < len(q.of) && q.of[n] == r.ID; !same {

@@ -18,8 +18,7 @@ type kept struct {
 	vnodes        map[pbs.VnodeName]*foreseen
 	byNode        [2][]*foreseen         // the same, by node of a world of what is free, and of an idle one
 	runs          map[pbs.JobID]*keptRun // that are in calendars
-	resvs         map[uint64]*keptReservation
-	round         uint64
+	resvs         map[uint64]*state.Reservation
 	begins        []period // of occurrences that do not have their vnodes yet, by their beginning
 	changed       []*foreseen
 	timeline      timeline
@@ -67,12 +66,6 @@ type keptRun struct {
 	on  int // in so many calendars
 }
 
-// keptReservation is a reservation as it was.
-type keptReservation struct {
-	*state.Reservation
-	round uint64
-}
-
 // A period is the time of an occurrence.
 type period struct{ from, until pbs.Time }
 
@@ -92,7 +85,7 @@ func (k *kept) follow(v *state.View) {
 	clear(k.changed)
 	k.changed = k.changed[:0]
 	if k.vnodes == nil || v.Index() < k.index || v.Index() == k.index && v.Digest() != k.digest {
-		*k = kept{vnodes: map[pbs.VnodeName]*foreseen{}, runs: map[pbs.JobID]*keptRun{}, resvs: map[uint64]*keptReservation{}}
+		*k = kept{vnodes: map[pbs.VnodeName]*foreseen{}, runs: map[pbs.JobID]*keptRun{}, resvs: map[uint64]*state.Reservation{}}
 		k.followReservations(v)
 	} else if v.Index() != k.index {
 		k.followReservations(v)
@@ -143,35 +136,34 @@ func (k *kept) stale(nodes spec.ExecVnode) {
 
 // followReservations drops the calendars of what has become of reservations, and brings the times at which they begin up to date.
 func (k *kept) followReservations(v *state.View) {
-	k.round++
-	var gone, come []period
-	for r := range v.Reservations() {
-		was := k.resvs[r.Seq]
-		if was == nil {
-			k.resvs[r.Seq] = &keptReservation{r, k.round}
-			come = appendPeriods(come, r)
-			k.differ(nil, r)
-			continue
-		}
-		if was.round = k.round; was.Reservation == r {
-			continue
-		}
-		gone, come = appendPeriods(gone, was.Reservation), appendPeriods(come, r)
-		k.differ(was.Reservation, r)
-		was.Reservation = r
+	changed := v.Reservations()
+	if k.index > 0 {
+		changed = v.ReservationsChanged(k.index)
 	}
-	for seq, was := range k.resvs {
-		if was.round != k.round {
-			gone = appendPeriods(gone, was.Reservation)
-			k.differ(was.Reservation, nil)
-			delete(k.resvs, seq)
+	var gone, come []period
+	for r := range changed {
+		was := k.resvs[r.Seq]
+		k.resvs[r.Seq] = r
+		gone, come = appendPeriods(gone, was), appendPeriods(come, r)
+		k.differ(was, r)
+	}
+	if len(k.resvs) > v.ReservationCount() {
+		for seq, was := range k.resvs {
+			if _, there := v.Reservation(was.ID); !there {
+				gone = appendPeriods(gone, was)
+				k.differ(was, nil)
+				delete(k.resvs, seq)
+			}
 		}
 	}
 	k.replace(gone, come)
 }
 
-// appendPeriods adds the times of the occurrences that have their vnodes promised and not yet.
+// appendPeriods adds the times of the occurrences that have their vnodes promised and not yet; of no reservation there are none.
 func appendPeriods(all []period, r *state.Reservation) []period {
+	if r == nil {
+		return all
+	}
 	for n := range r.Occurrences {
 		if r.Occurrences[n].Nodes != "" && (n > 0 || !begun(r)) {
 			from, until := r.Times(n)

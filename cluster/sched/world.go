@@ -14,6 +14,7 @@ import (
 // takes from it.
 type world struct {
 	view    *state.View
+	at      moment // of what was read last
 	idle    bool // nothing runs, everything is up
 	nodes   []node
 	hosts   []host
@@ -92,7 +93,7 @@ type host struct {
 
 func newWorld(v *state.View, idle bool, sortedBy string, said map[pbs.VnodeName]reported) *world {
 	w := &world{
-		view: v, idle: idle, reported: said, psets: map[string][]*pset{},
+		view: v, at: momentOf(v), idle: idle, reported: said, psets: map[string][]*pset{},
 		byHost: map[hostKey]int{}, byVnode: map[pbs.VnodeName]int{},
 	}
 	w.order = nodeOrderOf(v, sortedBy)

@@ -81,6 +81,8 @@ func (t *tables) checkIndexes() error {
 		{"tombstones by job", t.tombstones.count(), t.buried.items.Len()},
 		{"vnodes by creation", t.vnodes.count(), t.bySeq.items.Len()},
 		{"vnodes by host", t.vnodes.count(), t.byHost.items.Len()},
+		{"vnodes by change", t.vnodes.count(), t.altered.items.Len()},
+		{"reservations by change", t.reservations.count(), t.amended.items.Len()},
 		{"requests by age", t.requests.count(), t.requestAge.items.Len()},
 	} {
 		if x.want != x.got {

@@ -81,6 +81,7 @@ var loaders = map[byte]func(decode func(any) error) (Loaded, error){
 	2: rows(func(tx *Tx) *table[Vnode] { return &tx.vnodes }, nil, func(tx *Tx, v *Vnode) {
 		tx.bySeq.move(nil, v, always)
 		tx.byHost.move(nil, v, always)
+		tx.altered.move(nil, v, always)
 		tx.sharers.move(nil, v, (*Vnode).anyIndirect)
 		tx.fading.move(nil, v, (*Vnode).fades)
 	}),

@@ -41,6 +41,12 @@ func (t *tables) VnodesOf(host pbs.HostName) iter.Seq[*Vnode] {
 	}
 }
 
+// VnodesChanged yields the vnodes that entries after index changed, in the order of these; what runs hold less of as time passes is no
+// change.
+func (t *tables) VnodesChanged(index uint64) iter.Seq[*Vnode] {
+	return t.presented(t.altered.from(&Vnode{Modified: index + 1}))
+}
+
 // VnodeCount returns the number of vnodes.
 func (t *tables) VnodeCount() int { return t.vnodes.count() }
 

@@ -192,6 +192,7 @@ func (tx *Tx) indexReservation(old, r *Reservation) {
 		r.due = r.next()
 	}
 	tx.moments.move(old, r, func(*Reservation) bool { return true })
+	tx.amended.move(old, r, func(*Reservation) bool { return true })
 	var now []*booking
 	if r != nil {
 		now = r.bookings(&tx.tables)

@@ -155,6 +155,14 @@ func (t *tables) ReservationOf(queue pbs.QueueName) (*Reservation, bool) {
 // Reservations yields all in the order of their creation.
 func (t *tables) Reservations() iter.Seq[*Reservation] { return t.reservations.all() }
 
+// ReservationsChanged yields the reservations that entries after index changed, in the order of these.
+func (t *tables) ReservationsChanged(index uint64) iter.Seq[*Reservation] {
+	return t.amended.from(&Reservation{Modified: index + 1})
+}
+
+// ReservationCount returns the number of reservations.
+func (t *tables) ReservationCount() int { return t.reservations.count() }
+
 // PutReservation stores a reservation.
 func (tx *Tx) PutReservation(r *Reservation) {
 	r.Modified, r.Changed = tx.index, tx.Now()

@@ -61,6 +61,7 @@ type tables struct {
 	blobs      index[Script]    // scripts that are blobs, by content
 	bySeq      index[Vnode]     // vnodes in the order of their creation
 	byHost     index[Vnode]     // vnodes by host, then creation
+	altered    index[Vnode]     // vnodes, by the entry that changed them last
 	sharers    index[Vnode]     // vnodes that share amounts of others, in the order of their creation
 	requestAge index[Request]   // requests, oldest first
 	unseen     index[HookTask]  // events of postqueuejob that wait for their hooks, by job
@@ -73,6 +74,7 @@ type tables struct {
 
 	promised tree[*booking]     // what reservations have of vnodes; derived
 	moments  index[Reservation] // reservations by the time at which something is due of them
+	amended  index[Reservation] // reservations, by the entry that changed them last
 	insiders index[Job]         // jobs in reservations that are not over, by reservation
 
 	fading   index[Vnode] // vnodes of which runs hold less as time passes, in the order of their creation
@@ -155,6 +157,12 @@ func newTablesUnder(u *undo) tables {
 		byHost: newIndex(u, func(a, b *Vnode) bool {
 			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
+		altered: newIndex(u, func(a, b *Vnode) bool {
+			return a.Modified < b.Modified || a.Modified == b.Modified && a.Seq < b.Seq
+		}),
+		amended: newIndex(u, func(a, b *Reservation) bool {
+			return a.Modified < b.Modified || a.Modified == b.Modified && a.Seq < b.Seq
+		}),
 		requestAge: newIndex(u, func(a, b *Request) bool { return a.Seq < b.Seq }),
 		unseen: newIndex(u, func(a, b *HookTask) bool {
 			return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Seq, b.Seq)) < 0
@@ -187,7 +195,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts, &t.reservations, &t.lsf, &t.promised, &t.moments, &t.insiders,
-		&t.queued, &t.firsts, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.pendings, &t.kept, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.fading, &t.requestAge, &t.unseen, &t.counts,
+		&t.queued, &t.firsts, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.pendings, &t.kept, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.altered, &t.amended, &t.sharers, &t.fading, &t.requestAge, &t.unseen, &t.counts,
 		&t.tallies, &t.routing, &t.namesakes,
 	} {
 		tree.disown()

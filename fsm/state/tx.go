@@ -83,6 +83,7 @@ func (tx *Tx) store(old, v *Vnode) {
 	tx.digest += delta
 	tx.bySeq.move(old, v, always)
 	tx.byHost.move(old, v, always)
+	tx.altered.move(old, v, always)
 	tx.sharers.move(old, v, (*Vnode).anyIndirect)
 	tx.fading.move(old, v, (*Vnode).fades)
 	if old == nil || old.Flags != v.Flags || !sameItems(old.Reported, v.Reported) || !sameItems(old.Configured, v.Configured) {
@@ -106,6 +107,7 @@ func (tx *Tx) DeleteVnode(name pbs.VnodeName) {
 	tx.digest += delta
 	tx.bySeq.move(old, nil, always)
 	tx.byHost.move(old, nil, always)
+	tx.altered.move(old, nil, always)
 	tx.sharers.move(old, nil, (*Vnode).anyIndirect)
 	tx.fading.move(old, nil, (*Vnode).fades)
 	tx.lend(old, nil)
