@@ -15,7 +15,7 @@ import (
 type world struct {
 	view    *state.View
 	at      moment // of what was read last
-	idle    bool // nothing runs, everything is up
+	idle    bool   // nothing runs, everything is up
 	nodes   []node
 	hosts   []host
 	byHost  map[hostKey]int

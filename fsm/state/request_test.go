@@ -3,6 +3,7 @@ package state
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,52 @@ func TestTombstones_TellWhatTheyForgot(t *testing.T) {
 	}
 	if !slices.Equal(told, []pbs.JobID{pbs.NewJobID(2, "srv")}) {
 		t.Errorf("deleted since entry 3: %v", told)
+	}
+}
+
+// TestChanged_SinceAnEntry: vnodes and reservations are told once, at their last change, and not when they are gone.
+func TestChanged_SinceAnEntry(t *testing.T) {
+	s := NewStore()
+	write := func(index uint64, do func(*Tx)) *View {
+		s.Begin(index, 1, pbs.Time(index))
+		tx := s.Tx()
+		do(tx)
+		s.Commit(tx)
+		return s.Publish()
+	}
+	resv := func(seq uint64) *Reservation {
+		return &Reservation{ID: pbs.NewReservationID('R', seq, "srv"), Seq: seq}
+	}
+	write(1, func(tx *Tx) {
+		for n, name := range []pbs.VnodeName{"a", "b", "c"} {
+			tx.PutVnode(&Vnode{Name: name, Seq: uint64(n + 1)})
+		}
+		tx.PutReservation(resv(7))
+		tx.PutReservation(resv(8))
+	})
+	write(2, func(tx *Tx) {
+		tx.PutVnode(&Vnode{Name: "b", Seq: 2, Flags: VnodeOffline})
+		tx.PutReservation(resv(8))
+	})
+	v := write(3, func(tx *Tx) {
+		tx.PutVnode(&Vnode{Name: "a", Seq: 1, Flags: VnodeOffline})
+		tx.DeleteVnode("c")
+		tx.DeleteReservation(resv(7))
+	})
+	for index, want := range map[uint64]string{0: "b a R8", 1: "b a R8", 2: "a", 3: ""} {
+		var got []string
+		for vn := range v.VnodesChanged(index) {
+			got = append(got, string(vn.Name))
+		}
+		for r := range v.ReservationsChanged(index) {
+			got = append(got, strings.TrimSuffix(string(r.ID), ".srv"))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("changed after %d: %v, want %s", index, got, want)
+		}
+	}
+	if v.ReservationCount() != 1 || v.VnodeCount() != 2 {
+		t.Errorf("%d reservations and %d vnodes are left", v.ReservationCount(), v.VnodeCount())
 	}
 }
 
