@@ -59,7 +59,7 @@ func (s Start) Command(v *state.View, heed bool) *command.StartJob {
 func (s Start) command(when string, heed bool) *command.StartJob {
 	return &command.StartJob{
 		Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: "Job run at " + when + " on " + s.ExecVnode,
-		Changes: s.changes, Choice: s.Choice, More: s.More,
+		Changes: s.changes, Choice: s.Choice, More: s.More, Exact: true,
 	}
 }
 

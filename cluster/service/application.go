@@ -67,7 +67,7 @@ func withoutEstimate(v *state.View, queue pbs.QueueName, list attr.List) attr.Li
 }
 
 // appliedAgain turns a change of a job's application into one of what the application says: limits that the old one gave the job, and
-// nobody asks for now, go with it.
+// nobody asks for now, go with it, and what is the queue's stands back behind the new one's.
 func appliedAgain(v *state.View, j *state.Job, asked attr.List, changes []command.AttrChange) (string, []command.AttrChange, error) {
 	name, _ := j.Attrs.Get(lsf.JobApplication, "")
 	old, _ := v.LSF().Application(name)
@@ -78,6 +78,7 @@ func appliedAgain(v *state.View, j *state.Job, asked attr.List, changes []comman
 	gave := map[string]int64{"walltime": cmp.Or(old.RunDefault, old.RunMax), "cput": old.CPULimit, "soft_walltime": old.Runtime}
 	for res, seconds := range gave {
 		had, has := j.Resources.Get(res)
+		has = has && !slices.Contains(j.Defaults, res)
 		q, _ := resource.Parse(resource.Time, had)
 		value, said := asked.Get("Resource_List", res)
 		back := slices.ContainsFunc(changes, func(ch command.AttrChange) bool {
@@ -109,7 +110,10 @@ func appliedAgain(v *state.View, j *state.Job, asked attr.List, changes []comman
 	}
 	note(lsf.JobApplication, "", name)
 	for _, res := range slices.Sorted(maps.Keys(gave)) {
-		had, _ := j.Resources.Get(res)
+		had := ""
+		if !slices.Contains(j.Defaults, res) { // what the queue gives it has without a limit of the application anyway
+			had, _ = j.Resources.Get(res)
+		}
 		note("Resource_List", res, had)
 	}
 	now, _ := list.Get(lsf.JobApplication, "")

@@ -219,6 +219,9 @@ func TestChoose(t *testing.T) {
 	if err := w.run(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1, More: j.More() + "x"}); pbs.CodeOf(err) != pbs.ResourceBusy {
 		t.Errorf("placed when it had other alternatives: %v", err)
 	}
+	if err := w.run(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1, Exact: true}); pbs.CodeOf(err) != pbs.ResourceBusy {
+		t.Errorf("placed when it had none: %v", err)
+	}
 	w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1, More: j.More()})
 	look("1:ncpus=1:mem=10mb:tmp=20mb", "10mb", "20mb", "rusage[mem=10:tmp=20:duration=5]")
 	if j, _ := w.View().Job(id); len(j.LastRun().Fades) != 2 {

@@ -24,7 +24,8 @@ type StartJob struct {
 	Changes []AttrChange `cbor:"6,keyasint,omitempty"`
 	Wish    bool         `cbor:"7,keyasint,omitempty"` // an operator wants it, whatever max_run_subjobs says: qrun
 	Choice  int          `cbor:"8,keyasint,omitempty"` // which of its alternatives was placed
-	More    string       `cbor:"9,keyasint,omitempty"` // Job.More as it was placed; empty: whatever the job has
+	More    string       `cbor:"9,keyasint,omitempty"` // Job.More as it was placed; empty without Exact: whatever the job has
+	Exact   bool         `cbor:"10,keyasint,omitempty"`
 }
 
 // Apply charges the vnodes and starts the run, or refuses with ResourceBusy when
@@ -44,7 +45,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if len(j.Unconfirmed) > 0 {
 		return pbs.Errorf(pbs.BadState, "start %s: the end of an earlier run on %s is not confirmed", j.ID, j.Unconfirmed[0].Host)
 	}
-	if c.Select != "" && c.Select != j.SchedSelect || c.More != "" && c.More != j.More() {
+	if c.Select != "" && c.Select != j.SchedSelect || (c.More != "" || c.Exact) && c.More != j.More() {
 		return pbs.Errorf(pbs.ResourceBusy, "start %s: its request was altered", j.ID)
 	}
 	if q, ok := tx.Queue(j.Queue); ok && q.Routes() {
