@@ -55,7 +55,7 @@ func newHistory(s *session, opts *cli.Options) (*history, error) {
 	if text := opts.Last("n"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 16)
 		if err != nil {
-			return nil, told(fmt.Sprintf("bhist: -n %s: expected for how many days accounting is to be searched, 0 for a week", text))
+			return nil, told(fmt.Sprintf("%s: -n %s: expected for how many days accounting is to be searched, 0 for a week", s.command.Name, text))
 		}
 		h.days = uint32(n)
 	}
@@ -80,7 +80,18 @@ func (h *history) show(ctx context.Context, opts *cli.Options) error {
 			return err
 		}
 	}
-	lacking := false
+	lacking, err := h.each(ctx, jobs, h.tell)
+	if err != nil {
+		return err
+	}
+	if h.count == 0 && h.status == 0 {
+		return told("No matching job found")
+	}
+	return h.end(lacking)
+}
+
+// each tells of each job that accounting knows; lacking: it does not know the latest yet.
+func (h *history) each(ctx context.Context, jobs []job, tell func(job, *timeline.Job)) (lacking bool, err error) {
 	for _, j := range jobs {
 		t, late, err := h.read(ctx, j.Name)
 		if refusedWith(err, pbs.Unauthorized) {
@@ -89,7 +100,7 @@ func (h *history) show(ctx context.Context, opts *cli.Options) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		lacking = lacking || late
 		if t == nil {
@@ -97,16 +108,18 @@ func (h *history) show(ctx context.Context, opts *cli.Options) error {
 			h.complain(fmt.Sprintf("Job <%s>: No matching job found", j.id))
 			continue
 		}
-		h.tell(j, t)
+		tell(j, t)
 	}
-	if h.count == 0 && h.status == 0 {
-		return told("No matching job found")
-	}
+	return lacking, nil
+}
+
+// end ends the output.
+func (h *history) end(lacking bool) error {
 	if err := h.out.Flush(); err != nil {
 		return err
 	}
 	if lacking {
-		fmt.Fprintln(h.env.Stderr, "bhist: the latest records are not in the files of this replica yet")
+		fmt.Fprintln(h.env.Stderr, h.command.Name+": the latest records are not in the files of this replica yet")
 	}
 	return nil
 }
@@ -195,6 +208,7 @@ func (h *history) tell(j job, t *timeline.Job) {
 	}
 	if h.long {
 		h.story(j, t)
+		h.summary(t)
 		return
 	}
 	if h.count == 1 {
@@ -260,7 +274,7 @@ func spent(t *timeline.Job) (s times) {
 	return s
 }
 
-// story writes the long form.
+// story tells what befell a job.
 func (h *history) story(j job, t *timeline.Job) {
 	if h.count > 1 {
 		h.out.WriteString(separator)
@@ -281,6 +295,10 @@ func (h *history) story(j job, t *timeline.Job) {
 	for _, e := range events(t) {
 		h.event(e.At, "%s;", e.Text)
 	}
+}
+
+// summary writes for how long a job was in its states.
+func (h *history) summary(t *timeline.Job) {
 	s := spent(t)
 	fmt.Fprintf(h.out, "\nSummary of time in seconds spent in various states by  %s\n", t.Now.Format(historyTime))
 	h.out.WriteString("  PEND     PSUSP    RUN      USUSP    SSUSP    UNKWN    TOTAL\n")

@@ -17,7 +17,7 @@ import (
 )
 
 const bjobsUsage = `bjobs [-h] [-V] [-noheader] [-a] [-d] [-p] [-r] [-s]
-             [-w | -l [-UF]] [-o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
+             [-w | -l [-UF] | -W] [-A | -sum] [-o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
              [-J job_name] [-m host_name] [-P project_name] [-q queue_name]
              [-app application_name]
              [-u user_name ... | -u all] [job_ID | "job_ID[index_list]" ...]
@@ -32,7 +32,7 @@ func bjobs() *cli.Command {
 		},
 	}
 	return command("bjobs", "show jobs", bjobsUsage, g, func(ctx context.Context, s *session, opts *cli.Options) error {
-		for _, name := range []string{"sla", "g", "sum", "aff", "N", "pe", "pi", "psum", "hms", "U", "W", "WF", "WL", "WP", "X", "A"} {
+		for _, name := range []string{"sla", "g", "aff", "N", "pe", "pi", "psum", "hms", "U", "WF", "WL", "WP", "X"} {
 			if opts.Has(name) {
 				return refusedOption(name, "")
 			}
@@ -66,6 +66,9 @@ type jobsView struct {
 	json     bool
 	format   *format
 	site     *siteView // for -l
+	usage    bool      // -W
+	arrays   bool      // -A
+	sums     *sums     // nil: each job is shown by itself
 	count    int
 }
 
@@ -117,6 +120,10 @@ func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
 	if opts.Has("a") {
 		v.states = nil
 	}
+	v.usage, v.arrays = opts.Has("W"), opts.Has("A")
+	if v.arrays || opts.Has("sum") {
+		v.sums, v.finished = &sums{slots: map[string]int{}}, v.finished || v.arrays
+	}
 	switch users := strings.Fields(opts.Last("u")); {
 	case opts.Has("u") && len(users) == 0:
 		return nil, s.command.Misuse()
@@ -138,6 +145,15 @@ func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
 	if v.format != nil && (v.long || v.wide) {
 		return nil, told("bjobs: -o goes with neither -l nor -w")
 	}
+	forms := 0
+	for _, form := range []bool{v.format != nil, v.long, v.usage, v.arrays, opts.Has("sum")} {
+		if form {
+			forms++
+		}
+	}
+	if forms > 1 {
+		return nil, told("bjobs: -o, -l, -W, -A and -sum go with none of the others")
+	}
 	return v, nil
 }
 
@@ -145,8 +161,10 @@ func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
 func (v *jobsView) run(ctx context.Context, operands []string) error {
 	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Subjobs: true, History: v.finished, Attributes: jobAttributes}
 	switch {
-	case v.long, v.format != nil:
+	case v.long, v.usage, v.format != nil:
 		r.Attributes = nil
+	case v.arrays:
+		r.Attributes = append(slices.Clone(jobAttributes), "project", lsf.JobApplication, "array_indices_submitted")
 	case v.reasons:
 		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend", "project", lsf.JobApplication, lsf.JobSelect, lsf.JobQueueSelect)
 	case v.project != "" || v.app != "":
@@ -186,7 +204,7 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 		return err
 	}
 	v.finish()
-	if v.count == 0 && v.status == 0 {
+	if v.count == 0 && v.status == 0 && (v.sums == nil || v.arrays) {
 		v.complain(v.none())
 	}
 	return v.out.Flush()
@@ -286,7 +304,16 @@ func matchesName(pattern string, j job) bool {
 
 // show prints a job that is wanted.
 func (v *jobsView) show(j job) error {
+	if v.arrays && j.Refusal == nil && j.isArray() {
+		v.sums.of(j).spec = j.get("Job_Name") + "[" + j.get("array_indices_submitted") + "]"
+	}
 	if !v.wants(j) {
+		return nil
+	}
+	if v.sums != nil {
+		if v.sums.add(j, v.arrays) {
+			v.count++
+		}
 		return nil
 	}
 	v.count++
@@ -295,6 +322,8 @@ func (v *jobsView) show(j job) error {
 		v.format.row(v, j)
 	case v.long:
 		v.details(j)
+	case v.usage:
+		v.usageRow(j)
 	default:
 		v.row(j)
 	}
@@ -308,61 +337,12 @@ func (v *jobsView) begin() {
 }
 
 func (v *jobsView) finish() {
-	if v.format != nil {
+	switch {
+	case v.format != nil:
 		v.format.end(v)
+	case v.sums != nil:
+		v.writeSums()
 	}
-}
-
-// The table: a row takes what is in its column, and no more unless -w wants all of it.
-const (
-	jobsHead = "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME\n"
-	hostsAt  = 45 // where EXEC_HOST begins
-)
-
-func (v *jobsView) row(j job) {
-	if v.count == 1 && v.header {
-		v.out.WriteString(jobsHead)
-	}
-	submitted := j.moment("ctime", v.env.Zone).Format("Jan _2 15:04")
-	hosts := j.shares()
-	if !j.pending() && len(hosts) == 0 {
-		hosts = []share{{"-", 1}}
-	}
-	id, _, _ := strings.Cut(j.id, "[")
-	if v.wide {
-		fmt.Fprintf(v.out, "%-7s %-7s %-5s %-10s %-11s %-11s %-10s %s\n",
-			id, j.user, j.state, j.get("queue"), j.get("Submit_Host"), shownOr(hosts, ":"), j.name(), submitted)
-	} else {
-		first := ""
-		if len(hosts) > 0 {
-			first = hosts[0].String()
-		}
-		fmt.Fprintf(v.out, "%-7s %-7.7s %-5.5s %-10.10s %-11.11s %-11.11s %-10s %s\n",
-			id, j.user, j.state, j.get("queue"), j.get("Submit_Host"), first, tail(j.name(), 10), submitted)
-		for _, h := range hosts[min(1, len(hosts)):] {
-			fmt.Fprintf(v.out, "%*s%.11s\n", hostsAt, "", h)
-		}
-	}
-	if v.reasons && j.pending() {
-		for _, reason := range v.pendingReasons(j) {
-			fmt.Fprintf(v.out, " %s\n", reason)
-		}
-	}
-}
-
-func shownOr(hosts []share, sign string) string {
-	if len(hosts) == 0 {
-		return "-"
-	}
-	return shown(hosts, sign)
-}
-
-// tail keeps the end of a name that is too long, behind a star.
-func tail(name string, width int) string {
-	if len(name) <= width {
-		return name
-	}
-	return "*" + name[len(name)-width+1:]
 }
 
 // pendingReasons returns why a job waits.

@@ -125,11 +125,16 @@ func (v *jobsView) finishTime(j job) string {
 	if !j.finished() {
 		return ""
 	}
+	return shortTime(v.finishedAt(j))
+}
+
+// finishedAt returns when a job that is over has ended.
+func (v *jobsView) finishedAt(j job) time.Time {
 	at := j.moment("obittime", v.env.Zone)
 	if at.IsZero() {
 		at = j.moment("mtime", v.env.Zone)
 	}
-	return shortTime(at)
+	return at
 }
 
 func countOr(n int) string {

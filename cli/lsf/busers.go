@@ -42,14 +42,15 @@ func (s *session) users(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
-	most := "-"
+	limits := ""
 	for _, o := range servers {
-		most = cmp.Or(lsf.SlotLimit(amount(o, "max_run_res", "ncpus"), lsf.EachUser), most)
+		limits = amount(o, "max_run_res", "ncpus")
 	}
 	out := bufio.NewWriter(s.env.Stdout)
 	out.WriteString("USER/GROUP          JL/P    MAX  NJOBS   PEND    RUN  SSUSP  USUSP    RSV \n")
 	for _, name := range names {
 		t := cmp.Or(byUser[name], new(tally))
+		most := cmp.Or(lsf.SlotLimit(limits, lsf.OneUser+name), lsf.SlotLimit(limits, lsf.EachUser), "-")
 		if !opts.Has("w") {
 			name = fmt.Sprintf("%.18s", name)
 		}

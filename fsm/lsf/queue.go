@@ -147,9 +147,10 @@ func Among(hosts, host string) bool {
 const (
 	Everybody = "o:PBS_ALL"
 	EachUser  = "u:PBS_GENERIC"
+	OneUser   = "u:" // and a name
 )
 
-// SlotLimit returns what a value of max_run_res.ncpus allows everybody, or each user; empty: it does not say.
+// SlotLimit returns what a value of max_run_res.ncpus allows everybody, each user, or one of them; empty: it does not say.
 func SlotLimit(value, whose string) string {
 	for entry := range strings.SplitSeq(value, ",") {
 		entry = strings.Trim(strings.TrimSpace(entry), "[]")
