@@ -66,7 +66,7 @@ func schedRows() []row {
 		managed("only_explicit_psets", Boolean, nil).or("False"),
 		managed("throughput_mode", Boolean, nil).or("True"),
 		managed("job_run_wait", Text, oneOf("none", "runjob_hook", "execjob_hook")).or("runjob_hook"),
-		managed("partition", Text, nil).or("pbs-default").fixed(),
+		managed("partition", Array, nil).or("pbs-default").fixed(),
 		managed("sched_priv", Text, parseDirectory).fixed(),
 		managed("sched_log", Text, parseDirectory).fixed(),
 		operated("scheduling", Boolean, nil).or("True"),

@@ -24,13 +24,20 @@ func deletable(tx *state.Tx, name string) error {
 	return nil
 }
 
-// unsetResource unsets the resource at server, scheduler, queues and vnodes. What moms offer of one that is
+// unsetResource unsets the resource at server, schedulers, queues and vnodes. What moms offer of one that is
 // built in, too, stays.
 func unsetResource(tx *state.Tx, name string) {
 	_, stays := resource.Lookup(name)
 	server := *tx.Server()
 	if names(server.Attrs, name) || names(server.Sched, name) || slices.Contains(server.Used, name) {
 		server.Attrs, server.Sched, server.Used = silent(server.Attrs, name), silent(server.Sched, name), withoutName(server.Used, name)
+		tx.PutServer(&server)
+	}
+	if server = *tx.Server(); slices.ContainsFunc(server.Scheds, func(s state.Scheduler) bool { return names(s.Attrs, name) }) {
+		server.Scheds = slices.Clone(server.Scheds)
+		for i := range server.Scheds {
+			server.Scheds[i].Attrs = silent(server.Scheds[i].Attrs, name)
+		}
 		tx.PutServer(&server)
 	}
 	for _, q := range slices.Collect(tx.Queues()) {

@@ -50,6 +50,9 @@ func (c *ManageQueue) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err := complete(tx, &next); err != nil {
 		return err
 	}
+	if err := partition(tx, q, &next); err != nil {
+		return err
+	}
 	tx.PutQueue(&next)
 	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "queue " + string(c.Queue), By: m.Asker, Text: describe(c.Changes)})
 	return nil
@@ -105,6 +108,29 @@ func complete(tx *state.Tx, q *state.Queue) error {
 		return nil
 	}
 	return pbs.Refuse(pbs.QueueIncomplete)
+}
+
+// partition refuses one of a routing queue, whose jobs run from others; one that is not that of the queue's own vnodes; and the name
+// that stands for none.
+func partition(tx *state.Tx, old, q *state.Queue) error {
+	part, _ := q.Attrs.Get("partition", "")
+	had, _ := old.Attrs.Get("partition", "")
+	switch {
+	case part == "" || part == had && q.Routes() == old.Routes():
+		return nil
+	case q.Routes() && part == had:
+		return pbs.Refuse(pbs.PartitionedRoute)
+	case q.Routes():
+		return pbs.Refuse(pbs.RoutePartition)
+	case part == state.DefaultPartition && part != had:
+		return pbs.Refuse(pbs.DefaultPartition)
+	}
+	for v := range tx.Vnodes() {
+		if own := v.Partition(); own != "" && own != part && pbs.QueueName(v.Get("queue")) == q.Name {
+			return pbs.Refuse(pbs.VnodesApart)
+		}
+	}
+	return nil
 }
 
 func deleteQueue(tx *state.Tx, name pbs.QueueName) error {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -45,7 +46,7 @@ func (r *restoring) objects() {
 	}
 	r.hooks()
 	for s := range r.file.Shares() {
-		r.next.PutShare(s.Entity, s.Usage)
+		r.next.PutShare(cmp.Or(s.Sched, state.DefaultScheduler), s.Entity, s.Usage)
 	}
 	server := *r.file.Server()
 	server.FenceChanged = r.meta.Index

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -19,6 +20,9 @@ type DecideReservation struct {
 	// those of all that it has. None: it does not fit.
 	Nodes []string `cbor:"4,keyasint,omitempty"`
 	Why   string   `cbor:"5,keyasint,omitempty"` // it does not fit; empty: it does
+
+	Partition string `cbor:"6,keyasint,omitempty"` // in which the vnodes of a new one are
+	Sched     string `cbor:"7,keyasint,omitempty"` // who decides; empty: the default scheduler
 }
 
 // Apply confirms what fits, and checks that nothing is promised twice (L15): the answer may be that of a leader that has been
@@ -56,6 +60,11 @@ func serverHost(tx *state.Tx) pbs.HostName { return pbs.HostName(tx.Cluster().Na
 
 func (c *DecideReservation) confirm(tx *state.Tx, m Meta, r *state.Reservation) error {
 	if len(c.Nodes) == 0 {
+		if denied, more := tx.Deniers(r, cmp.Or(c.Sched, state.DefaultScheduler)); more { // another scheduler may have vnodes for it
+			r.Denied = denied
+			tx.PutReservation(r)
+			return nil
+		}
 		tx.Emit(state.Event{Kind: state.ReservationDenied, Reservation: r, Text: c.Why})
 		by := pbs.User{Name: "Server@" + tx.Cluster().Name, Host: serverHost(tx)}
 		return dissolve(tx, r, by)
@@ -85,6 +94,7 @@ func (c *DecideReservation) confirm(tx *state.Tx, m Meta, r *state.Reservation) 
 		}
 		r.Occurrences[i].Nodes = nodes
 	}
+	r.Partition, r.Denied = c.Partition, nil
 	confirmed(tx, r, scheduler(tx), "")
 	return nil
 }
@@ -95,7 +105,7 @@ func confirmed(tx *state.Tx, r *state.Reservation, by pbs.User, what string) {
 	r.Attrs = r.Attrs.Unset("interactive", "")
 	if q, ok := tx.Queue(r.ID.Queue()); ok {
 		next := *q
-		next.Enabled, next.Attrs = true, next.Attrs.Set("partition", "", defaultPartition)
+		next.Enabled, next.Attrs = true, next.Attrs.Set("partition", "", cmp.Or(r.Partition, state.DefaultPartition))
 		tx.PutQueue(&next)
 	}
 	tx.PutReservation(r)
@@ -105,9 +115,6 @@ func confirmed(tx *state.Tx, r *state.Reservation, by pbs.User, what string) {
 		begin(tx, &begun)
 	}
 }
-
-// defaultPartition is what a confirmed reservation and its queue show.
-const defaultPartition = "pbs-default"
 
 // booked returns what an assignment has of each vnode, in its order.
 func booked(tx *state.Tx, text string) ([]pbs.VnodeName, map[pbs.VnodeName]resource.List, error) {

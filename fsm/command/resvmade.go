@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ func (c *Reserve) ofJob(tx *state.Tx, m Meta, r *state.Reservation, res *state.R
 	if err := stays(tx, j, r.End); err != nil {
 		return err
 	}
-	r.Select = j.SchedSelect
+	r.Select, r.Partition = j.SchedSelect, tx.Partition(j.Queue)
 	for _, it := range j.Resources {
 		if def, ok := tx.Resource(it.Name); ok && (def.Consumable() || it.Name == "select" || it.Name == "place") {
 			r.Resources = r.Resources.Set(it.Name, it.Value)
@@ -64,7 +65,7 @@ func (c *Reserve) ofJob(tx *state.Tx, m Meta, r *state.Reservation, res *state.R
 	r.State, r.Substate, r.Granted = pbs.ResvRunning, pbs.ResvRunning, tx.Index()
 	if q, ok := tx.Queue(r.ID.Queue()); ok {
 		open := *q
-		open.Enabled, open.Started, open.Attrs = true, true, open.Attrs.Set("partition", "", defaultPartition)
+		open.Enabled, open.Started, open.Attrs = true, true, open.Attrs.Set("partition", "", cmp.Or(r.Partition, state.DefaultPartition))
 		tx.PutQueue(&open)
 	}
 	tx.PutReservation(r)

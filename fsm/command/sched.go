@@ -1,24 +1,46 @@
 package command
 
 import (
+	"slices"
+
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
 
-// ManageSched sets and unsets attributes of the scheduler: qmgr. There is one, and what
-// it shares with the server (scheduling, job_sort_formula and others) is the server's.
+// ManageSched creates, deletes and changes a scheduler: qmgr. What the default one shares with the server (scheduling,
+// job_sort_formula and others) is the server's.
 type ManageSched struct {
 	Verb    Verb         `cbor:"1,keyasint"`
 	Changes []AttrChange `cbor:"2,keyasint,omitempty"`
+	Name    string       `cbor:"3,keyasint,omitempty"` // empty: the default one
 }
 
 // Apply makes all the changes or none.
 func (c *ManageSched) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
-	if c.Verb != VerbSet && c.Verb != VerbUnset {
+	next := *tx.Server()
+	edit, object := c.editDefault, "sched"
+	if c.Name != "" && c.Name != state.DefaultScheduler {
+		edit, object = c.editFurther, "sched "+c.Name
+	}
+	if err := edit(tx, &next); err != nil {
+		return err
+	}
+	tx.PutServer(&next)
+	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: object, By: m.Asker, Text: describe(c.Changes)})
+	return nil
+}
+
+func (c *ManageSched) editDefault(tx *state.Tx, next *state.Server) error {
+	switch c.Verb {
+	case VerbSet, VerbUnset:
+	case VerbCreate:
+		return pbs.Refuse(pbs.SchedulerExists)
+	case VerbDelete:
+		return pbs.Refuse(pbs.LastingScheduler)
+	default:
 		return pbs.Refuse(pbs.InvalidRequest)
 	}
-	next := *tx.Server()
 	for _, ch := range c.Changes {
 		o, list := attr.Sched, &next.Sched
 		if SharedWithServer(ch.Entry.Name) {
@@ -30,12 +52,84 @@ func (c *ManageSched) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		}
 		*list = edited
 	}
-	tx.PutServer(&next)
-	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "sched", By: m.Asker, Text: describe(c.Changes)})
 	return nil
 }
 
-// SharedWithServer tells whether the scheduler's attribute is the server's of that name.
+// editFurther changes a scheduler beside the default one.
+func (c *ManageSched) editFurther(tx *state.Tx, next *state.Server) error {
+	at := slices.IndexFunc(next.Scheds, func(s state.Scheduler) bool { return s.Name == c.Name })
+	if c.Verb != VerbCreate && at < 0 {
+		return pbs.Refuse(pbs.UnknownScheduler)
+	}
+	next.Scheds = slices.Clone(next.Scheds)
+	switch c.Verb {
+	case VerbCreate:
+		switch {
+		case at >= 0:
+			return pbs.Refuse(pbs.SchedulerExists)
+		case len(c.Name) > pbs.MaxSchedName:
+			return pbs.Refuse(pbs.LongSchedulerName)
+		case !pbs.QueueName(c.Name).Valid(): // it is part of the names of folders
+			return pbs.Refuse(pbs.BadAttributeValue)
+		}
+		next.Scheds = append(next.Scheds, state.Scheduler{Name: c.Name})
+		at = len(next.Scheds) - 1
+	case VerbDelete:
+		next.Scheds = slices.Delete(next.Scheds, at, at+1)
+		tx.DropShares(c.Name)
+		return nil
+	case VerbSet, VerbUnset:
+	default:
+		return pbs.Refuse(pbs.InvalidRequest)
+	}
+	s := &next.Scheds[at]
+	for _, ch := range c.Changes {
+		if err := editSched(tx, s, ch); err != nil {
+			return err
+		}
+	}
+	return c.apartFrom(next.Scheds, s)
+}
+
+// editSched changes one attribute. Whether it is down is all of its state that can be set: whether it plans at the moment follows from
+// what it does.
+func editSched(tx *state.Tx, s *state.Scheduler, ch AttrChange) (err error) {
+	if ch.Entry.Name == "state" {
+		if ch.Op != OpUnset && (ch.Op != OpSet || ch.Entry.Value == "scheduling") {
+			return pbs.Attribute(pbs.BadAttributeValue, "state")
+		}
+		s.Started = ch.Op == OpSet && ch.Entry.Value == "idle"
+		return nil
+	}
+	s.Attrs, err = editOne(tx, attr.Sched, s.Attrs, ch)
+	return err
+}
+
+// apartFrom refuses what two schedulers cannot both have: a partition, and the folders of their files.
+func (c *ManageSched) apartFrom(all []state.Scheduler, s *state.Scheduler) error {
+	changed := func(name string) bool {
+		return slices.ContainsFunc(c.Changes, func(ch AttrChange) bool { return ch.Entry.Name == name })
+	}
+	for i := range all {
+		o := &all[i]
+		same := func(name string) bool { return changed(name) && s.Get(name) != "" && s.Get(name) == o.Get(name) }
+		switch {
+		case o.Name == s.Name:
+		case same("sched_priv"):
+			return pbs.Refuse(pbs.SchedPrivExists)
+		case same("sched_log"):
+			return pbs.Refuse(pbs.SchedLogExists)
+		case changed("partition") && slices.ContainsFunc(s.Partitions(), func(p string) bool { return slices.Contains(o.Partitions(), p) }):
+			return pbs.Refuse(pbs.PartitionTaken)
+		}
+	}
+	if changed("partition") && slices.Contains(s.Partitions(), state.DefaultPartition) {
+		return pbs.Refuse(pbs.DefaultPartition)
+	}
+	return nil
+}
+
+// SharedWithServer tells whether the default scheduler's attribute is the server's of that name.
 func SharedWithServer(name string) bool {
 	return name == "scheduling" || name == "scheduler_iteration" || name == "job_sort_formula"
 }

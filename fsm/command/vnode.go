@@ -70,7 +70,10 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 // onePartition refuses a vnode to be of one partition and its queue of another: none of the queue's jobs could
 // run there.
 func onePartition(tx *state.Tx, old, v *state.Vnode) error {
-	queue, part := v.Get("queue"), v.Get("partition")
+	queue, part := v.Get("queue"), v.Partition()
+	if part == state.DefaultPartition && part != old.Partition() {
+		return pbs.Refuse(pbs.DefaultPartition)
+	}
 	if queue == "" || part == "" || queue == old.Get("queue") && part == old.Get("partition") {
 		return nil
 	}

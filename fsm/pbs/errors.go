@@ -82,8 +82,20 @@ const (
 	ResvFromResv       Code = 15181
 	ResvFromArray      Code = 15182
 	ResvNotSubset      Code = 15183
+	SchedulerExists    Code = 15211
+	LongSchedulerName  Code = 15212
+	UnknownScheduler   Code = 15213
+	LastingScheduler   Code = 15214
+	SchedPrivExists    Code = 15215
+	SchedLogExists     Code = 15216
+	RoutePartition     Code = 15217
+	PartitionedRoute   Code = 15218
 	QueueApart         Code = 15219
 	PartitionApart     Code = 15220
+	VnodesApart        Code = 15221
+	DefaultSched       Code = 15223
+	PartitionTaken     Code = 15224
+	DefaultPartition   Code = 15228
 )
 
 // BadJobID is not a server's refusal: the command sees it before it asks.
@@ -176,6 +188,18 @@ var texts = map[Code]string{
 	BadResume:          "Job can not be resumed with the requested resume signal",
 	QueueApart:         "queue is not part of partition for node",
 	PartitionApart:     "partition is not part of queue for node",
+	SchedulerExists:    "Scheduler already exists",
+	LongSchedulerName:  "Scheduler name is too long",
+	UnknownScheduler:   "Unknown Scheduler",
+	LastingScheduler:   "Can not delete Scheduler",
+	SchedPrivExists:    "Another scheduler also has same value for its sched_priv directory",
+	SchedLogExists:     "Another scheduler also has same value for its sched_log directory",
+	RoutePartition:     "Cannot assign a partition to route queue",
+	PartitionedRoute:   "Route queues are incompatible with the partition attribute",
+	VnodesApart:        "Invalid partition in queue",
+	DefaultSched:       "Operation is not permitted on default scheduler",
+	PartitionTaken:     "Partition is already associated with other scheduler",
+	DefaultPartition:   "Default partition name is not allowed",
 	BadJobID:           "illegally formed job identifier",
 	NotAccountHolder:   "no account for the submitter",
 	ScriptTooLarge:     "job script is larger than the limit of 104857600 bytes",

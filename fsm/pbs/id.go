@@ -124,6 +124,9 @@ func isNameRune(r rune) bool {
 		r == '-' || r == '.' || r == '_' || r == ':'
 }
 
+// MaxSchedName is how many characters a scheduler's name may have: PBS_MAXSCHEDNAME.
+const MaxSchedName = 15
+
 // MaxQueueName is how many characters a queue's name may have: PBS_MAXQUEUENAME.
 const MaxQueueName = 15
 

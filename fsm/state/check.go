@@ -48,7 +48,7 @@ func sumOf[R any](t *table[R]) uint64 {
 
 func (t *tables) checkIndexes() error {
 	fresh := newTables()
-	fresh.queues, fresh.resources, fresh.limited, fresh.whose = t.queues, t.resources, t.limitedResources(), t.limitsSomebody()
+	fresh.queues, fresh.resources, fresh.limited, fresh.whose, fresh.parted = t.queues, t.resources, t.limitedResources(), t.limitsSomebody(), t.partitions()
 	for j := range t.Jobs() {
 		tx := Tx{tables: fresh}
 		tx.reindexJob(nil, j)

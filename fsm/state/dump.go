@@ -82,6 +82,7 @@ var loaders = map[byte]func(decode func(any) error) (Loaded, error){
 		tx.bySeq.move(nil, v, always)
 		tx.byHost.move(nil, v, always)
 		tx.altered.move(nil, v, always)
+		tx.inPartition.move(nil, v, (*Vnode).isParted)
 		tx.sharers.move(nil, v, (*Vnode).anyIndirect)
 		tx.fading.move(nil, v, (*Vnode).fades)
 	}),
@@ -154,6 +155,7 @@ func (l *Loader) Store(index, term uint64) *Store {
 		l.tx.indexReservation(nil, r)
 	}
 	l.tx.limited = l.tx.limitedResources()
+	l.tx.repart()
 	l.tx.reclass()
 	for j := range l.tx.Jobs() {
 		l.tx.tally(nil, j)

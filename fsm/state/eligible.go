@@ -142,7 +142,7 @@ func topsFirst(a, b *Job) bool {
 }
 
 // Foreseen yields the jobs that wait and of whose start the scheduler has said something, top jobs first.
-func (t *tables) Foreseen() iter.Seq[*Job] { return t.foreseen.all() }
+func (t *tables) Foreseen() iter.Seq[*Job] { return t.mine(t.foreseen.all()) }
 
 // EstimatedStart returns when the scheduler expects the job to start, 0 if it has not said.
 func (j *Job) EstimatedStart() pbs.Time {

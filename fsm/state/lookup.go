@@ -28,7 +28,7 @@ func (t *tables) Vnode(name pbs.VnodeName) (*Vnode, bool) {
 }
 
 // Vnodes yields the vnodes in the order of their creation.
-func (t *tables) Vnodes() iter.Seq[*Vnode] { return t.presented(t.bySeq.all()) }
+func (t *tables) Vnodes() iter.Seq[*Vnode] { return t.presented(t.scoped()) }
 
 // VnodesOf yields the vnodes of a host in the order of their creation.
 func (t *tables) VnodesOf(host pbs.HostName) iter.Seq[*Vnode] {
@@ -94,7 +94,7 @@ func (t *tables) JobsFrom(seq uint64, sub uint32) iter.Seq[*Job] {
 func (t *tables) JobCount() int { return t.jobs.count() }
 
 // Running yields the jobs in states R and E in the order of their ids.
-func (t *tables) Running() iter.Seq[*Job] { return t.running.all() }
+func (t *tables) Running() iter.Seq[*Job] { return t.mine(t.running.all()) }
 
 // Awaiting yields the jobs with earlier runs whose end is not known, in the order of their ids.
 func (t *tables) Awaiting() iter.Seq[*Job] { return t.awaiting.all() }

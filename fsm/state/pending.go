@@ -60,7 +60,7 @@ func (j *Job) DropPending() {
 }
 
 // Pendings yields the jobs that wait and that have, or have had, something kept for them, in the order of their submission.
-func (t *tables) Pendings() iter.Seq[*Job] { return t.pendings.all() }
+func (t *tables) Pendings() iter.Seq[*Job] { return t.mine(t.pendings.all()) }
 
 // keptOn is what is kept of a vnode for one job.
 type keptOn struct {

@@ -83,7 +83,7 @@ func (j *Job) ousted() bool { return j.Ousted != nil && j.State == pbs.Queued }
 
 // Ousted yields the jobs that are to start again since they were preempted, those that were preempted first,
 // first.
-func (t *tables) Ousted() iter.Seq[*Job] { return t.ousted.all() }
+func (t *tables) Ousted() iter.Seq[*Job] { return t.mine(t.ousted.all()) }
 
 // Aged yields the jobs that may start, those that wait longest first.
-func (t *tables) Aged() iter.Seq[*Job] { return t.aged.all() }
+func (t *tables) Aged() iter.Seq[*Job] { return t.mine(t.aged.all()) }

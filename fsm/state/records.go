@@ -84,13 +84,14 @@ type Fault struct {
 
 // Server holds the server's attributes as qmgr sets them.
 type Server struct {
-	Attrs        attr.List `cbor:"1,keyasint,omitempty"`
-	FenceChanged uint64    `cbor:"2,keyasint,omitempty"` // index at which node_fail_requeue got its value
-	Sched        attr.List `cbor:"3,keyasint,omitempty"` // those of the scheduler, as far as they are its own
-	HaltedAt     pbs.Time  `cbor:"4,keyasint,omitempty"` // no job starts: the servers are about to end; 0: they are not
-	LiftedAt     pbs.Time  `cbor:"5,keyasint,omitempty"` // the hosts' deadlines are lifted; 0: they are not
-	Used         []string  `cbor:"6,keyasint,omitempty"` // consumables that jobs have had, sorted
-	HotSince     pbs.Time  `cbor:"7,keyasint,omitempty"` // first of all the jobs start again that qterm has ended; 0: they have
+	Attrs        attr.List   `cbor:"1,keyasint,omitempty"`
+	FenceChanged uint64      `cbor:"2,keyasint,omitempty"` // index at which node_fail_requeue got its value
+	Sched        attr.List   `cbor:"3,keyasint,omitempty"` // those of the scheduler, as far as they are its own
+	HaltedAt     pbs.Time    `cbor:"4,keyasint,omitempty"` // no job starts: the servers are about to end; 0: they are not
+	LiftedAt     pbs.Time    `cbor:"5,keyasint,omitempty"` // the hosts' deadlines are lifted; 0: they are not
+	Used         []string    `cbor:"6,keyasint,omitempty"` // consumables that jobs have had, sorted
+	HotSince     pbs.Time    `cbor:"7,keyasint,omitempty"` // first of all the jobs start again that qterm has ended; 0: they have
+	Scheds       []Scheduler `cbor:"8,keyasint,omitempty"` // further ones, in the order in which they were made; replaced, never written to
 }
 
 // Queue is an execution queue, or a routing queue.

@@ -47,6 +47,10 @@ type Reservation struct {
 	Void bool `cbor:"26,keyasint,omitempty"`
 	// Granted is the index of the entry that has given it the vnodes that it has; 0: none has.
 	Granted uint64 `cbor:"27,keyasint,omitempty"`
+	// Partition is where it has its vnodes, as the scheduler has said that has confirmed it; empty: in none.
+	Partition string `cbor:"28,keyasint,omitempty"`
+	// Denied names the schedulers that have no vnodes for a new one, as long as others may have some; replaced, never written to.
+	Denied []string `cbor:"29,keyasint,omitempty"`
 
 	due pbs.Time // the next moment at which something is due of it; derived
 }

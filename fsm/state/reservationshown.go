@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +64,7 @@ func (t *tables) ReservationAttributes(r *Reservation) attr.List {
 		hot["reserve_index"] = strconv.Itoa(r.Index())
 	}
 	if r.State != pbs.ResvUnconfirmed {
-		hot["partition"] = "pbs-default"
+		hot["partition"] = cmp.Or(r.Partition, DefaultPartition)
 	}
 	var out attr.List
 	for _, def := range attr.All(attr.Reservation) {

@@ -26,11 +26,14 @@ func (s *Server) Int(name string) int64 {
 
 // List returns the items of an attribute that is a list.
 func (s *Server) List(name string) []string {
-	v := s.Get(name)
-	if v == "" {
+	return commaList(s.Get(name))
+}
+
+func commaList(text string) []string {
+	if text == "" {
 		return nil
 	}
-	return strings.Split(v, ",")
+	return strings.Split(text, ",")
 }
 
 // Scheduling tells whether the scheduler runs.
@@ -64,11 +67,7 @@ func (q *Queue) Int(name string) int64 {
 
 // List returns the items of an attribute that is a list.
 func (q *Queue) List(name string) []string {
-	v := q.Get(name)
-	if v == "" {
-		return nil
-	}
-	return strings.Split(v, ",")
+	return commaList(q.Get(name))
 }
 
 // Routes tells whether the queue is a routing one: jobs do not run from it, but go on to

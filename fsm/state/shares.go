@@ -1,7 +1,9 @@
 package state
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 	"strconv"
 
 	"rampart/fsm/attr"
@@ -14,6 +16,19 @@ import (
 type Share struct {
 	Entity string `cbor:"1,keyasint"`
 	Usage  int64  `cbor:"2,keyasint,omitempty"` // thousandths of the unit of fairshare_usage_res
+	Sched  string `cbor:"3,keyasint,omitempty"` // whose tree it is of; empty: the default scheduler's
+}
+
+func (s *Share) less(o *Share) bool {
+	return cmp.Or(cmp.Compare(s.Sched, o.Sched), cmp.Compare(s.Entity, o.Entity)) < 0
+}
+
+// treeOf returns as what shares name a scheduler.
+func treeOf(sched string) string {
+	if sched == DefaultScheduler {
+		return ""
+	}
+	return sched
 }
 
 // A ShareNode is an entity of fair share, or a group of them, in its tree.
@@ -32,19 +47,39 @@ const LeastUsage = 1000
 // mostUsage bounds what an entity may have used, so that sums do not overflow.
 const mostUsage = 1 << 50
 
-// Shares yields what entities have used, by name.
-func (t *tables) Shares() iter.Seq[*Share] { return t.shares.all() }
+// Shares yields what entities have used, by name: in the tree of the scheduler whose view it is, or in those of all.
+func (t *tables) Shares() iter.Seq[*Share] {
+	if t.scope == nil {
+		return t.shares.all()
+	}
+	return t.sharesOf(t.scope.name)
+}
+
+func (t *tables) sharesOf(tree string) iter.Seq[*Share] {
+	return func(yield func(*Share) bool) {
+		for s := range t.shares.from(&Share{Sched: tree}) {
+			if s.Sched != tree || !yield(s) {
+				return
+			}
+		}
+	}
+}
 
 // FairShare tells whether the usage of entities is counted: where it matters in prime time only,
 // it is counted at all times.
-func (s *Server) FairShare() bool {
-	return s.SchedGet("fair_share") == "True" || s.SchedGet(attr.PrimeTime+"fair_share") == "True"
+func (s *Server) FairShare() bool { return policy(s.Sched).fairShare() }
+
+// sharesFairly tells whether any scheduler counts usage.
+func (s *Server) sharesFairly() bool {
+	return s.FairShare() || slices.ContainsFunc(s.Scheds, func(own Scheduler) bool { return policy(own.Attrs).fairShare() })
 }
 
 // ShareEntity returns to whom the usage of a job counts: fairshare_entity.
-func (t *tables) ShareEntity(j *Job) string {
+func (t *tables) ShareEntity(j *Job) string { return policy(t.server.Sched).entity(j) }
+
+func (p policy) entity(j *Job) string {
 	s := j.Subjects()
-	switch t.server.SchedGet("fairshare_entity") {
+	switch p.get("fairshare_entity") {
 	case "egroup":
 		return s[2].Name
 	case "egroup:euser":
@@ -59,10 +94,12 @@ func (t *tables) ShareEntity(j *Job) string {
 }
 
 // ShareAmount computes fairshare_usage_res for a list of resources, in thousandths.
-func (t *tables) ShareAmount(list resource.List) int64 { return t.shareAmount(list, nil) }
+func (t *tables) ShareAmount(list resource.List) int64 {
+	return t.shareAmount(policy(t.server.Sched), list, nil)
+}
 
 // shareAmount computes fairshare_usage_res for what a run has used; of custom resources, which no mom measures, it counts what the job asked for.
-func (t *tables) shareAmount(list, asked resource.List) int64 {
+func (t *tables) shareAmount(p policy, list, asked resource.List) int64 {
 	value := func(name string) float64 {
 		def, known := t.Resource(name)
 		text, has := list.Get(name)
@@ -78,7 +115,7 @@ func (t *tables) shareAmount(list, asked resource.List) int64 {
 		}
 		return n
 	}
-	text := t.server.SchedGet("fairshare_usage_res")
+	text := p.get("fairshare_usage_res")
 	n := 0.0
 	if resource.ValidName(text) {
 		n = value(text)
@@ -96,28 +133,33 @@ func measured(name string) bool {
 
 // chargeShare counts what a run has used since its job was stored last.
 func (tx *Tx) chargeShare(old, j *Job) {
-	if len(j.LastRun().Used) == 0 || !tx.server.FairShare() {
+	if len(j.LastRun().Used) == 0 || !tx.server.sharesFairly() {
+		return
+	}
+	sched := tx.SchedulerOf(j.Queue)
+	p := tx.server.policy(sched)
+	if !p.fairShare() {
 		return
 	}
 	before := int64(0)
 	if old != nil && old.LastRun().Number == j.Run.Number && len(old.LastRun().Used) > 0 {
-		before = tx.shareAmount(old.LastRun().Used, old.Resources)
+		before = tx.shareAmount(p, old.LastRun().Used, old.Resources)
 	}
-	more := tx.shareAmount(j.LastRun().Used, j.Resources) - before
-	entity := tx.ShareEntity(j)
+	more := tx.shareAmount(p, j.LastRun().Used, j.Resources) - before
+	entity := p.entity(j)
 	if more <= 0 || entity == "" {
 		return
 	}
-	next := Share{Entity: entity, Usage: LeastUsage}
+	next := Share{Entity: entity, Usage: LeastUsage, Sched: treeOf(sched)}
 	if s, ok := tx.shares.get(&next); ok {
 		next = *s
 	}
-	tx.PutShare(entity, min(next.Usage+more, mostUsage))
+	tx.PutShare(sched, entity, min(next.Usage+more, mostUsage))
 }
 
-// PutShare stores what an entity has used, in thousandths of the unit. Who has used nothing is not kept.
-func (tx *Tx) PutShare(entity string, usage int64) {
-	next := &Share{entity, min(usage, mostUsage)}
+// PutShare stores what an entity has used in the tree of a scheduler, in thousandths of the unit. Who has used nothing is not kept.
+func (tx *Tx) PutShare(sched, entity string, usage int64) {
+	next := &Share{entity, min(usage, mostUsage), treeOf(sched)}
 	var delta uint64
 	if usage > LeastUsage {
 		_, delta = tx.shares.put(next)
@@ -127,53 +169,80 @@ func (tx *Tx) PutShare(entity string, usage int64) {
 	tx.digest += delta
 }
 
-// TrimShares forgets the usage of entities that resource_group does not name.
-func (tx *Tx) TrimShares() {
+// TrimShares forgets the usage of entities that resource_group of a scheduler does not name.
+func (tx *Tx) TrimShares(sched string) {
 	known := map[string]bool{}
-	for _, l := range attr.ShareLines(tx.server.SchedGet("resource_group")) {
+	for _, l := range attr.ShareLines(tx.server.policy(sched).get("resource_group")) {
 		known[l.Name] = true
 	}
 	var all []*Share
-	for s := range tx.shares.all() {
+	for s := range tx.sharesOf(treeOf(sched)) {
 		if !known[s.Entity] {
 			all = append(all, s)
 		}
 	}
 	for _, s := range all {
-		tx.PutShare(s.Entity, 0)
+		tx.PutShare(sched, s.Entity, 0)
 	}
 }
 
 // FadeShares lets usage fade by fairshare_decay_factor when fairshare_decay_time has passed;
 // of an entity of which nothing is left nothing is kept.
 func (tx *Tx) FadeShares() {
-	if !tx.server.FairShare() {
-		return
-	}
-	if tx.cluster.Decayed == 0 {
+	if tx.fadeDue(policy(tx.server.Sched), tx.cluster.Decayed) {
+		if tx.cluster.Decayed != 0 {
+			tx.FadeSharesNow(DefaultScheduler)
+		}
 		tx.EditCluster().Decayed = tx.Now()
-		return
 	}
-	q, err := resource.Parse(resource.Time, tx.server.SchedGet("fairshare_decay_time"))
-	if err != nil || q.Int() <= 0 || q.Int() > 1<<32 || tx.Now() < tx.cluster.Decayed+pbs.Time(q.Int())*second {
-		return
+	for i := range tx.server.Scheds {
+		own := tx.server.Scheds[i]
+		if !tx.fadeDue(policy(own.Attrs), own.Decayed) {
+			continue
+		}
+		if own.Decayed != 0 {
+			tx.FadeSharesNow(own.Name)
+		}
+		own.Decayed = tx.Now()
+		next := *tx.server
+		next.Scheds = slices.Clone(next.Scheds)
+		next.Scheds[i] = own
+		tx.PutServer(&next)
 	}
-	tx.EditCluster().Decayed = tx.Now()
-	tx.FadeSharesNow()
 }
 
-// FadeSharesNow multiplies the usage of all entities by fairshare_decay_factor.
-func (tx *Tx) FadeSharesNow() {
-	factor, err := strconv.ParseFloat(tx.server.SchedGet("fairshare_decay_factor"), 64)
+// fadeDue tells whether the usage that a scheduler counts is to fade, or to be counted from now on.
+func (tx *Tx) fadeDue(p policy, last pbs.Time) bool {
+	if !p.fairShare() || last == 0 {
+		return p.fairShare()
+	}
+	q, err := resource.Parse(resource.Time, p.get("fairshare_decay_time"))
+	return err == nil && q.Int() > 0 && q.Int() <= 1<<32 && tx.Now() >= last+pbs.Time(q.Int())*second
+}
+
+// FadeSharesNow multiplies the usage of all entities in the tree of a scheduler by its fairshare_decay_factor.
+func (tx *Tx) FadeSharesNow(sched string) {
+	factor, err := strconv.ParseFloat(tx.server.policy(sched).get("fairshare_decay_factor"), 64)
 	if err != nil || factor < 0 || factor > 1 {
 		return
 	}
 	var all []*Share
-	for s := range tx.shares.all() {
+	for s := range tx.sharesOf(treeOf(sched)) {
 		all = append(all, s)
 	}
 	for _, s := range all {
-		tx.PutShare(s.Entity, int64(float64(s.Usage)*factor))
+		tx.PutShare(sched, s.Entity, int64(float64(s.Usage)*factor))
+	}
+}
+
+// DropShares forgets the tree of a scheduler.
+func (tx *Tx) DropShares(sched string) {
+	var all []*Share
+	for s := range tx.sharesOf(treeOf(sched)) {
+		all = append(all, s)
+	}
+	for _, s := range all {
+		tx.PutShare(sched, s.Entity, 0)
 	}
 }
 

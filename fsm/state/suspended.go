@@ -42,7 +42,7 @@ func (j *Job) releasedList() resource.List {
 }
 
 // Suspensions yields the jobs that are suspended, in the order of their submission.
-func (t *tables) Suspensions() iter.Seq[*Job] { return t.suspended.all() }
+func (t *tables) Suspensions() iter.Seq[*Job] { return t.mine(t.suspended.all()) }
 
 // Letter returns job_state, but for X, which needs the array of a subjob.
 func (j *Job) Letter() string {

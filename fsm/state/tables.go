@@ -42,35 +42,38 @@ type tables struct {
 	reservations table[Reservation]
 	lsf          table[LSF] // one record, or none
 
-	queued     tree[waiting]    // jobs in state Q by class, then in the order in which they are considered
-	firsts     tree[waiting]    // the first one of each class
-	running    index[Job]       // jobs in states R and E
-	suspended  index[Job]       // running jobs that are suspended
-	releasing  index[Job]       // running jobs that have a release open
-	returned   index[Job]       // subjobs that were started and are to start again
-	awaiting   index[Job]       // jobs with earlier runs whose end is not known
-	due        index[Job]       // jobs in state W, by their time
-	aged       index[Job]       // jobs that may start, those that wait longest first
-	foreseen   index[Job]       // jobs that wait, and of whose start something was said
-	pendings   index[Job]       // jobs that wait and that have, or have had, something kept for them
-	kept       tree[keptOn]     // what is kept for them, by vnode
-	ousted     index[Job]       // jobs in state Q that were preempted, by the time of that
-	history    index[Job]       // finished jobs, by their end
-	changed    index[Job]       // all jobs, by the entry that changed them last
-	buried     index[Tombstone] // tombstones by job
-	blobs      index[Script]    // scripts that are blobs, by content
-	bySeq      index[Vnode]     // vnodes in the order of their creation
-	byHost     index[Vnode]     // vnodes by host, then creation
-	altered    index[Vnode]     // vnodes, by the entry that changed them last
-	sharers    index[Vnode]     // vnodes that share amounts of others, in the order of their creation
-	requestAge index[Request]   // requests, oldest first
-	unseen     index[HookTask]  // events of postqueuejob that wait for their hooks, by job
-	counts     table[counted]   // jobs by queue and state; derived, no part of the digest
-	routing    index[Job]       // jobs in routing queues, by queue
-	namesakes  tree[namesake]   // jobs that are not over, by owner and name
-	tallies    tree[*tallied]   // jobs and what they ask for, by whose they are; derived
-	limited    []string         // resources that tallies count, sorted; replaced, never written to
-	whose      bool             // a limit on running jobs counts by user, group or project
+	queued      tree[waiting]            // jobs in state Q by class, then in the order in which they are considered
+	firsts      tree[waiting]            // the first one of each class
+	running     index[Job]               // jobs in states R and E
+	suspended   index[Job]               // running jobs that are suspended
+	releasing   index[Job]               // running jobs that have a release open
+	returned    index[Job]               // subjobs that were started and are to start again
+	awaiting    index[Job]               // jobs with earlier runs whose end is not known
+	due         index[Job]               // jobs in state W, by their time
+	aged        index[Job]               // jobs that may start, those that wait longest first
+	foreseen    index[Job]               // jobs that wait, and of whose start something was said
+	pendings    index[Job]               // jobs that wait and that have, or have had, something kept for them
+	kept        tree[keptOn]             // what is kept for them, by vnode
+	ousted      index[Job]               // jobs in state Q that were preempted, by the time of that
+	history     index[Job]               // finished jobs, by their end
+	changed     index[Job]               // all jobs, by the entry that changed them last
+	buried      index[Tombstone]         // tombstones by job
+	blobs       index[Script]            // scripts that are blobs, by content
+	bySeq       index[Vnode]             // vnodes in the order of their creation
+	byHost      index[Vnode]             // vnodes by host, then creation
+	altered     index[Vnode]             // vnodes, by the entry that changed them last
+	sharers     index[Vnode]             // vnodes that share amounts of others, in the order of their creation
+	requestAge  index[Request]           // requests, oldest first
+	unseen      index[HookTask]          // events of postqueuejob that wait for their hooks, by job
+	counts      table[counted]           // jobs by queue and state; derived, no part of the digest
+	routing     index[Job]               // jobs in routing queues, by queue
+	namesakes   tree[namesake]           // jobs that are not over, by owner and name
+	tallies     tree[*tallied]           // jobs and what they ask for, by whose they are; derived
+	limited     []string                 // resources that tallies count, sorted; replaced, never written to
+	whose       bool                     // a limit on running jobs counts by user, group or project
+	inPartition index[Vnode]             // vnodes that are in a partition, by that, then creation
+	parted      map[pbs.QueueName]string // partitions of queues that are in one; replaced, never written to
+	scope       *scope                   // of a view that is one scheduler's; nil: of all
 
 	promised tree[*booking]     // what reservations have of vnodes; derived
 	moments  index[Reservation] // reservations by the time at which something is due of them
@@ -117,7 +120,7 @@ func newTablesUnder(u *undo) tables {
 		}),
 		hookTasks:    newTable(u, 15, func(a, b *HookTask) bool { return a.Seq < b.Seq }),
 		mails:        newTable(u, 16, func(a, b *Mail) bool { return a.Seq < b.Seq }),
-		shares:       newTable(u, 30, func(a, b *Share) bool { return a.Entity < b.Entity }),
+		shares:       newTable(u, 30, (*Share).less),
 		accounts:     newTable(u, 31, func(a, b *Account) bool { return a.Name < b.Name }),
 		reservations: newTable(u, 32, func(a, b *Reservation) bool { return a.Seq < b.Seq }),
 		lsf:          newTable(u, 33, func(_, _ *LSF) bool { return false }),
@@ -163,7 +166,8 @@ func newTablesUnder(u *undo) tables {
 		amended: newIndex(u, func(a, b *Reservation) bool {
 			return a.Modified < b.Modified || a.Modified == b.Modified && a.Seq < b.Seq
 		}),
-		requestAge: newIndex(u, func(a, b *Request) bool { return a.Seq < b.Seq }),
+		requestAge:  newIndex(u, func(a, b *Request) bool { return a.Seq < b.Seq }),
+		inPartition: newIndex(u, byPartition),
 		unseen: newIndex(u, func(a, b *HookTask) bool {
 			return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
@@ -195,7 +199,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts, &t.reservations, &t.lsf, &t.promised, &t.moments, &t.insiders,
-		&t.queued, &t.firsts, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.pendings, &t.kept, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.altered, &t.amended, &t.sharers, &t.fading, &t.requestAge, &t.unseen, &t.counts,
+		&t.queued, &t.firsts, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.pendings, &t.kept, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.inPartition, &t.altered, &t.amended, &t.sharers, &t.fading, &t.requestAge, &t.unseen, &t.counts,
 		&t.tallies, &t.routing, &t.namesakes,
 	} {
 		tree.disown()

@@ -175,6 +175,7 @@ func (t *tables) addTally(j *Job, by Tally, sign int64) {
 // whether it matters to the scheduler whose a job is. It looks at every job when that
 // changes: a site limits a resource for the first time now and then.
 func (t *tables) relimit() {
+	t.repart()
 	t.reclass()
 	limited := t.limitedResources()
 	if slices.Equal(limited, t.limited) {
@@ -213,7 +214,7 @@ func (t *tables) reclass() {
 // limitsSomebody tells whether a limit on running jobs counts by user, group or project, or
 // shares do.
 func (t *tables) limitsSomebody() bool {
-	if t.server.FairShare() || limitsOne(t.server.Attrs) || t.LSF().LimitsSlots() {
+	if t.server.sharesFairly() || limitsOne(t.server.Attrs) || t.LSF().LimitsSlots() {
 		return true
 	}
 	for q := range t.Queues() {

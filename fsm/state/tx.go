@@ -84,6 +84,7 @@ func (tx *Tx) store(old, v *Vnode) {
 	tx.bySeq.move(old, v, always)
 	tx.byHost.move(old, v, always)
 	tx.altered.move(old, v, always)
+	tx.inPartition.move(old, v, (*Vnode).isParted)
 	tx.sharers.move(old, v, (*Vnode).anyIndirect)
 	tx.fading.move(old, v, (*Vnode).fades)
 	if old == nil || old.Flags != v.Flags || !sameItems(old.Reported, v.Reported) || !sameItems(old.Configured, v.Configured) {
@@ -108,6 +109,7 @@ func (tx *Tx) DeleteVnode(name pbs.VnodeName) {
 	tx.bySeq.move(old, nil, always)
 	tx.byHost.move(old, nil, always)
 	tx.altered.move(old, nil, always)
+	tx.inPartition.move(old, nil, (*Vnode).isParted)
 	tx.sharers.move(old, nil, (*Vnode).anyIndirect)
 	tx.fading.move(old, nil, (*Vnode).fades)
 	tx.lend(old, nil)

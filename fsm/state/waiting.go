@@ -12,18 +12,22 @@ import (
 // A Class is what jobs that wait have in common for whom the scheduler has one
 // answer: the same request, queue, and reason why they wait.
 type Class struct {
-	Select string // Job.SchedSelect
-	Place  string // Resource_List.place
-	Queue  pbs.QueueName
-	Whose  Whose  // whose jobs a limit may hold back, and not those of others; empty while there is none
-	Asked  string // of Resource_List beside the select
-	More   string // of what LSF's requirements ask of hosts beside the select: Job.More
-	Wait   Wait   // why they wait, without the amounts; nothing while a comment says something else
+	Partition string // of the queue; empty: it is in none
+	Select    string // Job.SchedSelect
+	Place     string // Resource_List.place
+	Queue     pbs.QueueName
+	Whose     Whose  // whose jobs a limit may hold back, and not those of others; empty while there is none
+	Asked     string // of Resource_List beside the select
+	More      string // of what LSF's requirements ask of hosts beside the select: Job.More
+	Wait      Wait   // why they wait, without the amounts; nothing while a comment says something else
 }
 
 func (c *Class) compare(o *Class) int {
 	if c == o {
 		return 0
+	}
+	if c.Partition != o.Partition {
+		return strings.Compare(c.Partition, o.Partition)
 	}
 	if d := strings.Compare(c.Select, o.Select); d != 0 {
 		return d // most differ in this: the rest is not worth a look
@@ -135,7 +139,7 @@ func (t *tables) classOf(j *Job) *Class {
 
 func (t *tables) newClass(j *Job) *Class {
 	place, _ := j.Resources.Get("place")
-	c := &Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, Asked: j.asked(), More: j.More(), Wait: j.WaitKind()}
+	c := &Class{Partition: t.parted[j.Queue], Select: j.SchedSelect, Place: place, Queue: j.Queue, Asked: j.asked(), More: j.More(), Wait: j.WaitKind()}
 	if t.whose {
 		s := j.Subjects()
 		account, _ := j.Attrs.Get("Account_Name", "")
@@ -154,6 +158,9 @@ func (t *tables) ClassOf(j *Job) Class {
 // Classes yields the classes of the jobs that may start with the first job of each, in
 // the order of their names.
 func (t *tables) Classes() iter.Seq2[*Class, *Job] {
+	if t.scope != nil {
+		return t.scopedClasses
+	}
 	return func(yield func(*Class, *Job) bool) {
 		for w := range t.firsts.all() {
 			if !yield(w.class, w.job) {
