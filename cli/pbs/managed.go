@@ -9,6 +9,9 @@ import (
 	"rampart/transport/api"
 )
 
+// defaultSched is the scheduler that is always there.
+const defaultSched = "default"
+
 // A managed is a kind of object that qmgr knows.
 type managed struct {
 	word   string
@@ -43,6 +46,21 @@ func givenWithCreate(o *api.Object, a *api.Attribute) bool {
 // shared tells of a resource whose amount is that of another vnode, which must have some by then.
 func shared(a *api.Attribute) bool {
 	return a.Name == "resources_available" && strings.HasPrefix(a.Value, "@")
+}
+
+// renderOf returns how one of them is printed: of schedulers all but the default one are made, by their names, and what of that one
+// cannot be set is theirs to set.
+func (m *managed) renderOf(o *api.Object) render.Kind {
+	k := m.render
+	if m.table != attr.Sched || o.Name == defaultSched {
+		return k
+	}
+	k.Unnamed, k.Given = false, false
+	k.Settable = func(a *api.Attribute) (string, bool) {
+		def, ok := attr.Lookup(attr.Sched, a.Name)
+		return a.Value, ok && def.Write != attr.ServerOnly && a.Name != "state"
+	}
+	return k
 }
 
 func (m *managed) listed(a *api.Attribute) bool {

@@ -329,7 +329,7 @@ func (m *manager) change(ctx context.Context, d *directive, n objectName) error 
 	case d.object.word == "server":
 		r.Name = ""
 	case d.object.word == "sched":
-		r.Name = cmp.Or(n.name, "default")
+		r.Name = cmp.Or(n.name, defaultSched)
 	case n.name == "":
 		r.Name = "@default"
 	}

@@ -65,7 +65,7 @@ func (m *manager) print(ctx context.Context, object *managed, name string, only 
 	}
 	m.headed = true
 	for _, o := range found {
-		render.Print(out, object.render, o, only)
+		render.Print(out, object.renderOf(o), o, only)
 		if object.table == attr.Hook && len(only) == 0 {
 			if err := m.printContents(ctx, object, o.Name); err != nil {
 				return err

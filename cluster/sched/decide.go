@@ -38,6 +38,7 @@ func (c *cycle) decide() {
 			if r.Retry > c.now && (c.plan.Again == 0 || r.Retry < c.plan.Again) {
 				c.plan.Again = r.Retry
 			}
+		case c.view.Decider(r) != c.view.SchedulerName():
 		case len(c.plan.Decisions) == mostDecisions:
 			c.plan.More = true
 			return
@@ -55,14 +56,34 @@ type question struct {
 	answer *command.DecideReservation
 }
 
-// answer decides one reservation, and keeps for it what it is to have.
+// answer decides one reservation, and keeps for it what it is to have: a new one gets its vnodes in one of the partitions that the
+// scheduler plans for.
 func (c *cycle) answer(r *state.Reservation) *command.DecideReservation {
+	if r.State != pbs.ResvUnconfirmed {
+		return c.answerIn(r, r.Partition)
+	}
+	var a *command.DecideReservation
+	for _, part := range c.view.OwnPartitions() {
+		if a = c.answerIn(r, part); a.Why == "" {
+			break
+		}
+	}
+	if a == nil { // it plans for nothing
+		a = &command.DecideReservation{Reservation: r.ID, Asked: r.Asked, Why: noNodes}
+	}
+	if name := c.view.SchedulerName(); name != state.DefaultScheduler {
+		a.Sched = name
+	}
+	return a
+}
+
+func (c *cycle) answerIn(r *state.Reservation, partition string) *command.DecideReservation {
 	sel := r.Select
 	if r.Ask != nil {
 		sel = r.Ask.Select
 	}
 	place, _ := r.Resources.Get("place")
-	q := question{r, c, c.planner.class(c.view, &state.Class{Select: sel, Place: place}), &command.DecideReservation{Reservation: r.ID, Asked: r.Asked}}
+	q := question{r, c, c.planner.class(c.view, &state.Class{Partition: partition, Select: sel, Place: place}), &command.DecideReservation{Reservation: r.ID, Asked: r.Asked, Partition: partition}}
 	c.open(q.class)
 	c.logOf(pbs.LogResv, "Resv", string(r.ID), fmt.Sprintf("Confirming %d Occurrences", len(r.Occurrences)))
 	gone := c.future.drop(r, assigned(r))

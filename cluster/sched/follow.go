@@ -12,11 +12,12 @@ type moment struct {
 	index, digest uint64
 	vnodes        int
 	reservations  int
-	fades         bool // vnodes may be otherwise than their records
+	fades         bool   // vnodes may be otherwise than their records
+	scope         string // of the scheduler whose view it is
 }
 
 func momentOf(v *state.View) moment {
-	return moment{v.Index(), v.Digest(), v.VnodeCount(), v.ReservationCount(), v.Fades()}
+	return moment{v.Index(), v.Digest(), v.VnodeCount(), v.ReservationCount(), v.Fades(), v.Scope()}
 }
 
 // before reports whether a view is of the same history, then or later.
@@ -60,12 +61,13 @@ func (w *world) follow(v *state.View, sortedBy string) bool {
 // changed returns the vnodes that are not as the world has them, false if it has others.
 func (w *world) changed(v *state.View) (changed []*state.Vnode, same bool) {
 	created := w.order.created(w.idle)
-	if w.at.before(v) && w.at.vnodes == v.VnodeCount() && !w.at.fades && !v.Fades() {
+	if w.at.before(v) && w.at.vnodes == v.VnodeCount() && w.at.scope == v.Scope() && !w.at.fades && !v.Fades() {
 		for vn := range v.VnodesChanged(w.at.index) {
 			i, known := w.byVnode[vn.Name]
-			if stale := vn.Flags&state.VnodeStale != 0; w.idle && stale && !known {
+			sees := v.PlansFor(vn)
+			if stale := vn.Flags&state.VnodeStale != 0; (!sees || w.idle && stale) && !known {
 				continue
-			} else if w.idle && stale || !known || !w.nodes[i].stands(vn) || !w.follows(i, vn) {
+			} else if !sees || w.idle && stale || !known || !w.nodes[i].stands(vn) || !w.follows(i, vn) {
 				return nil, false
 			}
 			changed = append(changed, vn)

@@ -16,6 +16,9 @@ func (l *Loop) hot(ctx context.Context, v *state.View) bool {
 	if v.Server().HotSince == 0 {
 		return false
 	}
+	if v.SchedulerName() != state.DefaultScheduler { // the default one starts them all
+		return true
+	}
 	var starts []Start
 	for j := range v.Jobs() {
 		if j.Halted != "" && j.Startable() {

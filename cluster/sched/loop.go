@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -38,6 +39,7 @@ type Log interface {
 
 // Options of a Loop.
 type Options struct {
+	Name     string // of the scheduler; empty: the default one
 	Source   Source
 	Proposer Proposer
 	Log      Log
@@ -93,12 +95,20 @@ func New(opts Options) *Loop {
 	return l
 }
 
-// Run plans and proposes until ctx ends.
+// view returns the state as the scheduler sees it; false: there is no such scheduler any more.
+func (l *Loop) view() (*state.View, bool) {
+	return l.opts.Source.View().For(cmp.Or(l.opts.Name, state.DefaultScheduler))
+}
+
+// Run plans and proposes until ctx ends, or there is no such scheduler any more.
 func (l *Loop) Run(ctx context.Context) error {
 	defer l.approving.Wait()
 	for {
 		changed := l.opts.Source.Changed()
-		v := l.opts.Source.View()
+		v, there := l.view()
+		if !there {
+			return nil
+		}
 		mask := logEvents(v)
 		l.mask.Store(uint32(mask))
 		l.opts.Log.SetMask(mask)
@@ -113,11 +123,14 @@ func (l *Loop) Run(ctx context.Context) error {
 			programs := time.Since(asked)
 			end := l.opts.Turns.Take(ctx)
 			l.rest = 0
-			if v = l.opts.Source.View(); v.Server().Scheduling() { // it may be off by now, with jobs that are not to start
+			if v, there = l.view(); there && v.Server().Scheduling() { // it may be off by now, with jobs that are not to start
 				idle = min(idle, l.cycle(ctx, v), l.told.due(idle))
 			}
 			rest = max(coalesce, l.rest, programs)
 			end()
+		}
+		if !there {
+			return nil
 		}
 		l.opts.Rounds.done(v.Index())
 		if !wait(ctx, changed, l.opts.Rounds.due(), idle, rest) {
@@ -160,8 +173,9 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 		l.log(pbs.LogDebug, "Req", "", cycleStarts)
 	}
 	defer timed(l.opts.Meter.cycle)()
-	l.opts.Meter.cycling.Store(true)
-	defer l.opts.Meter.cycling.Store(false)
+	cycling := l.opts.Meter.cyclingOf(l.opts.Name)
+	cycling.Store(true)
+	defer cycling.Store(false)
 	planned := timed(l.opts.Meter.plan)
 	began, most := time.Now(), cycleLength(v)
 	l.planner.late = func() bool { return time.Since(began) >= most }

@@ -13,11 +13,19 @@ type Meter struct {
 	cycle, plan                prometheus.Histogram
 	planned, started, rejected prometheus.Counter
 
-	cycling atomic.Bool
+	cycling atomic.Bool // of the default scheduler
+	others  named[atomic.Bool]
 }
 
-// InCycle tells whether a scheduling cycle is under way in this process.
-func (m *Meter) InCycle() bool { return m.cycling.Load() }
+// InCycle tells whether a cycle of a scheduler is under way in this process.
+func (m *Meter) InCycle(sched string) bool { return m.cyclingOf(sched).Load() }
+
+func (m *Meter) cyclingOf(sched string) *atomic.Bool {
+	if ofDefault(sched) {
+		return &m.cycling
+	}
+	return m.others.of(sched, func() *atomic.Bool { return new(atomic.Bool) })
+}
 
 // NewMeter returns a meter whose figures go to the registry; nil: nobody reads them.
 func NewMeter(reg prometheus.Registerer) *Meter {

@@ -177,7 +177,9 @@ func (p *Planner) line(v *state.View, of *state.Class, j *state.Job) line {
 // class returns the request of a class, parsed when it is new.
 func (p *Planner) class(v *state.View, of *state.Class) *class {
 	k := p.key(of.Select, of.Place, of.Queue)
-	k.more = of.More
+	if k.more = of.More; of.Queue == "" { // of a reservation
+		k.partition = of.Partition
+	}
 	c, ok := p.classes[k]
 	if !ok {
 		w, alternatives := moreOf(v, of.More)

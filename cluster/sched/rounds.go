@@ -14,6 +14,16 @@ type Rounds struct {
 	seen   uint64        // the index of the newest state that a cycle has planned with
 	over   chan struct{} // closed when another cycle is over
 	wanted chan struct{} // somebody waits for the next
+
+	others named[Rounds]
+}
+
+// Of returns those of a scheduler: each has its own.
+func (r *Rounds) Of(sched string) *Rounds {
+	if r == nil || ofDefault(sched) {
+		return r
+	}
+	return r.others.of(sched, NewRounds)
 }
 
 // roundPatience bounds the wait for a cycle: a queue that takes long to plan, or no leader's term, must not keep scheduling on.

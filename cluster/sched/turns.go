@@ -7,14 +7,26 @@ import (
 )
 
 // Turns lets one at a time plan with what is free: a cycle of the scheduler, or qrun while others make way for the job
-// that it starts, which a cycle would else give to somebody else. One serves all terms of a process; nil lets all plan.
-type Turns struct{ taken chan struct{} }
+// that it starts, which a cycle would else give to somebody else. One serves all terms of a process; nil lets all plan. Each scheduler has
+// turns of its own, since none plans with what is another's.
+type Turns struct {
+	taken  chan struct{}
+	others named[Turns]
+}
+
+// Of returns those of a scheduler.
+func (t *Turns) Of(sched string) *Turns {
+	if t == nil || ofDefault(sched) {
+		return t
+	}
+	return t.others.of(sched, NewTurns)
+}
 
 // turnPatience bounds the wait for a turn: a mom that does not answer must not stop the scheduler.
 const turnPatience = 5 * time.Second
 
 // NewTurns returns turns that nobody has taken.
-func NewTurns() *Turns { return &Turns{make(chan struct{}, 1)} }
+func NewTurns() *Turns { return &Turns{taken: make(chan struct{}, 1)} }
 
 // Take waits for the turn, not for ever: then it goes without. What it returns gives the turn back.
 func (t *Turns) Take(ctx context.Context) (end func()) {

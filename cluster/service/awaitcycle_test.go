@@ -13,7 +13,7 @@ func TestManage_SchedulingEndsAfterTheCycleThatIsDue(t *testing.T) {
 	b := newBench(t)
 	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	var awaited []bool
-	b.Batch.AwaitCycle = func(_ context.Context, index uint64) {
+	b.Batch.AwaitCycle = func(_ context.Context, _ string, index uint64) {
 		v := b.store.Publish()
 		if index != v.Index() {
 			t.Errorf("it waits for %d of %d", index, v.Index())

@@ -237,7 +237,7 @@ func TestList_SchedFiles(t *testing.T) {
 func TestList_SchedState(t *testing.T) {
 	b := newBench(t)
 	inCycle := false
-	b.Batch.InCycle = func() bool { return inCycle }
+	b.Batch.InCycle = func(string) bool { return inCycle }
 	shows := func(what, want string) {
 		t.Helper()
 		got, err := b.list("ann@login1", &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SCHED, Attributes: []string{"state"}})

@@ -2,12 +2,10 @@ package service
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
 	"strconv"
 
 	"rampart/fsm/attr"
-	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
@@ -122,22 +120,7 @@ func resourceAttributes(def resource.Def) attr.List {
 	return list
 }
 
-// schedName is the one scheduler there is.
-const schedName = "default"
-
-func (l *listing) scheds() error {
-	return l.once(func(v *state.View, p *page) {
-		for _, name := range l.req.GetNames() {
-			if name != schedName {
-				p.refuse(name, pbs.Refuse(pbs.InvalidRequest))
-				return
-			}
-		}
-		p.add(schedName, p.fields.of(schedAttributes(v, l.batch), v))
-	})
-}
-
-// shares lists the tree of fair share to those who run the site: it says who has used how much.
+// shares lists the tree of fair share of a scheduler to those who run the site: it says who has used how much.
 func (l *listing) shares() error {
 	if l.batch.Shares == nil {
 		return pbs.Refuse(pbs.NotSupported)
@@ -145,8 +128,17 @@ func (l *listing) shares() error {
 	if l.me.perm < attr.Operator {
 		return pbs.Refuse(pbs.Unauthorized)
 	}
+	sched := schedName
+	if names := l.req.GetNames(); len(names) > 0 {
+		sched = names[0]
+	}
 	return l.once(func(v *state.View, p *page) {
-		for _, n := range l.batch.Shares(v) {
+		own, ok := v.For(sched)
+		if !ok {
+			p.refuse(sched, pbs.Refuse(pbs.UnknownScheduler))
+			return
+		}
+		for _, n := range l.batch.Shares(own) {
 			number := func(name string, value float64) *api.Attribute {
 				return &api.Attribute{Name: name, Value: strconv.FormatFloat(value, 'g', -1, 64)}
 			}
@@ -157,36 +149,4 @@ func (l *listing) shares() error {
 			})
 		}
 	})
-}
-
-// schedAttributes are those of the duty inside the leader, with the PBS_HOME in which tools
-// look for the scheduler's files. Its state is that of PBS's scheduler: scheduling in a cycle,
-// which this replica knows of its own, down before there was a leader, else idle.
-func schedAttributes(v *state.View, b *Batch) attr.List {
-	word, home := "idle", b.Home
-	switch {
-	case v.Cluster().LeaderHost == "":
-		word = "down"
-	case b.InCycle != nil && b.InCycle():
-		word = "scheduling"
-	}
-	hot := map[string]string{
-		"sched_host": string(v.Cluster().LeaderHost),
-		"sched_priv": filepath.Join(home, "sched_priv"), "sched_log": filepath.Join(home, "sched_logs"),
-		"state": word, "pbs_version": pbs.Version,
-	}
-	var list attr.List
-	for _, def := range attr.All(attr.Sched) {
-		value, ok := hot[def.Name]
-		if command.SharedWithServer(def.Name) {
-			value, ok = v.Server().Get(def.Name), true
-		}
-		if !ok {
-			value = v.Server().SchedGet(def.Name)
-		}
-		if value != "" {
-			list = append(list, attr.Entry{Name: def.Name, Value: value})
-		}
-	}
-	return list
 }

@@ -37,8 +37,11 @@ func (b *Batch) Manage(ctx context.Context, r *connect.Request[api.ManageRequest
 	began, seen := time.Now(), managementOf(r.Msg)
 	_, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
 		commands, err := directives(p, r.Msg)
-		if err == nil && b.AwaitCycle != nil && p.view.Server().Scheduling() && endsScheduling(commands) {
-			b.AwaitCycle(ctx, p.view.Index())
+		if err == nil {
+			err = b.ownFolders(p.view, commands)
+		}
+		if err == nil && b.AwaitCycle != nil {
+			b.endScheduling(ctx, p.view, commands)
 		}
 		return commands, err
 	})
@@ -47,26 +50,6 @@ func (b *Batch) Manage(ctx context.Context, r *connect.Request[api.ManageRequest
 		b.introduce(ctx, pbs.VnodeName(r.Msg.GetName()))
 	}
 	return reply(&api.ManageReply{}, err)
-}
-
-// endsScheduling tells whether commands switch scheduling off. What was queued before that has its cycle first, as in a PBS,
-// which begins one as soon as a job is queued.
-func endsScheduling(commands []command.Command) bool {
-	for _, c := range commands {
-		var changes []command.AttrChange
-		switch c := c.(type) {
-		case *command.ManageServer:
-			changes = c.Changes
-		case *command.ManageSched:
-			changes = c.Changes
-		}
-		for _, ch := range changes {
-			if ch.Entry.Name == "scheduling" && ch.Op == command.OpSet && ch.Entry.Value == "False" {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // introduceFor bounds the wait for a mom to tell of a vnode that was made.
@@ -259,27 +242,6 @@ func manageHosts(p person, d directive) ([]command.Command, error) {
 	return all, nil
 }
 
-func manageSched(p person, d directive) ([]command.Command, error) {
-	if d.verb != command.VerbSet && d.verb != command.VerbUnset {
-		return nil, pbs.Refuse(pbs.NotSupported) // there is the one
-	}
-	if d.name != "" && d.name != everyone && d.name != schedName {
-		return nil, pbs.Refuse(pbs.InvalidRequest)
-	}
-	if err := atLevel(p.view, command.LevelObjects); err != nil {
-		return nil, err
-	}
-	for _, c := range d.changes {
-		if def, ok := attr.Lookup(attr.Sched, c.Entry.Name); ok && def.Fixed && c.Op != command.OpUnset {
-			return nil, pbs.Errorf(pbs.InvalidRequest, "Operation is not permitted on default scheduler")
-		}
-		if c.Entry.Name == "server_dyn_res" && c.Op != command.OpUnset && d.verb == command.VerbSet && !p.hostRoot() { // programs that run as root there
-			return nil, pbs.Errorf(pbs.Unauthorized, "%s: server_dyn_res is set by root on a replica's host", pbs.Unauthorized.Text())
-		}
-	}
-	return []command.Command{&command.ManageSched{Verb: d.verb, Changes: d.changes}}, nil
-}
-
 // manageShares changes what entities of fair share have used: pbsfs. Only Managers may.
 func manageShares(p person, verb command.Verb, r *api.ManageRequest) ([]command.Command, error) {
 	if p.perm < attr.Manager {
@@ -287,6 +249,12 @@ func manageShares(p person, verb command.Verb, r *api.ManageRequest) ([]command.
 	}
 	c := &command.ManageShares{Verb: verb, Entity: r.GetName()}
 	for _, a := range r.GetChanges() {
+		if a.GetName() == "sched" { // whose tree it is
+			if c.Sched = a.GetValue(); c.Sched == schedName {
+				c.Sched = ""
+			}
+			continue
+		}
 		n, err := strconv.ParseInt(a.GetValue(), 10, 64)
 		if a.GetName() != "usage" || err != nil || n < 0 || n > 1<<40 {
 			return nil, pbs.Attribute(pbs.BadAttributeValue, a.GetName())

@@ -74,11 +74,12 @@ func TestManage_Scheduler(t *testing.T) {
 		err  error
 		code pbs.Code
 	}{
-		{sched(set("sched_priv", "/tmp")), pbs.InvalidRequest},
+		{sched(set("sched_priv", "/tmp")), pbs.DefaultSched},
 		{sched(set("preempt_order", "X")), pbs.BadAttributeValue},
 		{sched(set("nosuch", "1")), pbs.UndefinedAttribute},
-		{b.manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_SCHED, "mine"), pbs.NotSupported},
-		{b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SCHED, "mine", set("log_events", "1")), pbs.InvalidRequest},
+		{b.manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_SCHED, "default"), pbs.SchedulerExists},
+		{b.manage(api.Verb_VERB_DELETE, api.ObjectKind_OBJECT_KIND_SCHED, "default"), pbs.LastingScheduler},
+		{b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SCHED, "mine", set("log_events", "1")), pbs.UnknownScheduler},
 	} {
 		if pbs.CodeOf(c.err) != c.code {
 			t.Errorf("refused with %v, want %d", c.err, c.code)
@@ -89,6 +90,55 @@ func TestManage_Scheduler(t *testing.T) {
 	}
 	if got := b.store.View().Server().SchedGet("preempt_order"); got != "SCR" {
 		t.Errorf("preempt_order is %q after unset", got)
+	}
+}
+
+// A scheduler beside the default one is listed with what is its own: another state, other folders, and its own policy; a folder that is
+// another's is refused, set or not.
+func TestManage_FurtherSchedulers(t *testing.T) {
+	b := newBench(t).objects()
+	b.Batch.Home = "/h"
+	sched := func(verb api.Verb, name string, changes ...*api.Attribute) error {
+		return b.manage(verb, api.ObjectKind_OBJECT_KIND_SCHED, name, changes...)
+	}
+	if err := sched(api.Verb_VERB_CREATE, "sc1", set("partition", "P1,P2"), set("sched_log", "/logs")); err != nil {
+		t.Fatal(err)
+	}
+	if err := sched(api.Verb_VERB_CREATE, "sc2"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, attr, value string
+		code              pbs.Code
+	}{
+		{"sc2", "sched_priv", "/h/sched_priv", pbs.SchedPrivExists},
+		{"sc2", "sched_priv", "/h/sched_priv_sc1/", pbs.SchedPrivExists},
+		{"sc2", "sched_log", "/logs", pbs.SchedLogExists},
+		{"sc2", "sched_priv", "/h/sched_priv_sc2", 0},
+		{"sc2", "partition", "P2", pbs.PartitionTaken},
+		{"none", "comment", "x", pbs.UnknownScheduler},
+	} {
+		if err := sched(api.Verb_VERB_SET, c.name, set(c.attr, c.value)); pbs.CodeOf(err) != c.code {
+			t.Errorf("%s %s = %s: %v", c.name, c.attr, c.value, err)
+		}
+	}
+	all := []string{"state", "sched_priv", "sched_log", "scheduling", "partition"}
+	got, err := b.list("ann@login1", &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SCHED, Attributes: all})
+	want := "default{partition=pbs-default sched_priv=/h/sched_priv sched_log=/h/sched_logs scheduling=True state=down}\n" +
+		"sc1{partition=P1,P2 sched_priv=/h/sched_priv_sc1 sched_log=/logs scheduling=False state=down}\n" +
+		"sc2{sched_priv=/h/sched_priv_sc2 sched_log=/h/sched_logs_sc2 scheduling=False state=down}"
+	if err != nil || shown(got) != want {
+		t.Errorf("there is %s, %v;\nwant %s", shown(got), err, want)
+	}
+	for _, step := range []error{
+		sched(api.Verb_VERB_SET, "@default", set("comment", "x")), sched(api.Verb_VERB_DELETE, "@default"),
+	} {
+		if step != nil {
+			t.Error(step)
+		}
+	}
+	if s := b.store.View().Server(); len(s.Scheds) != 0 || s.SchedGet("comment") != "x" {
+		t.Errorf("after all were changed and deleted there is %+v", s)
 	}
 }
 

@@ -115,7 +115,7 @@ func TestRun_HoldsTheTurn(t *testing.T) {
 	b.host("hosta", "hosta")
 	id := b.mustSubmit("ann@h", &api.Attribute{Name: "Resource_List", Resource: "select", Value: "1:ncpus=1:mem=1mb"})
 	var told []string
-	b.Batch.Turn = func(context.Context) (end func()) {
+	b.Batch.Turn = func(context.Context, string) (end func()) {
 		told = append(told, "taken")
 		return func() { told = append(told, "ended "+b.job(id).State.String()) }
 	}

@@ -26,16 +26,16 @@ var preemptWords = map[string]string{
 // A turn is the right to plan with what is free, which the scheduler has not meanwhile. It is held
 // from when others are to make way until the job for which they do has started.
 type turn struct {
-	take func(context.Context) (end func())
+	take func(ctx context.Context, sched string) (end func())
 	end  func()
 }
 
 // hold takes the turn; false: it is held already.
-func (t *turn) hold(ctx context.Context) bool {
+func (t *turn) hold(ctx context.Context, sched string) bool {
 	if t.take == nil || t.end != nil {
 		return false
 	}
-	t.end = t.take(ctx)
+	t.end = t.take(ctx, sched)
 	return true
 }
 
@@ -48,8 +48,9 @@ func (t *turn) over() {
 // room returns where a job can start at once, if need be when others have made way for it: who is started by an
 // operator is of the highest level.
 func (b *Batch) room(ctx context.Context, p person, j *state.Job, t *turn) (string, error) {
-	b.logPlacing("Starting Scheduling Cycle")
-	defer b.logPlacing("Leaving Scheduling Cycle")
+	sched := p.view.SchedulerOf(j.Queue)
+	b.logPlacing(sched, "Starting Scheduling Cycle")
+	defer b.logPlacing(sched, "Leaving Scheduling Cycle")
 	ctx, cancel := context.WithTimeout(ctx, roomWithin)
 	defer cancel()
 	v, asked := p.view, map[pbs.JobID]bool{}
@@ -61,7 +62,7 @@ func (b *Batch) room(ctx context.Context, p person, j *state.Job, t *turn) (stri
 			return "", &pbs.Error{Code: pbs.ResourceBusy, Message: why}
 		case where != "":
 			return where, nil
-		case t.hold(ctx): // a cycle may have changed what is free
+		case t.hold(ctx, sched): // a cycle may have changed what is free
 			var err error
 			if v, err = b.Replica.Read(ctx, cluster.Stale); err != nil {
 				return "", err
@@ -73,7 +74,7 @@ func (b *Batch) room(ctx context.Context, p person, j *state.Job, t *turn) (stri
 				return "", pbs.Errorf(pbs.ResourceBusy, "%s was preempted, and runs again", c.Job)
 			}
 			asked[c.Job] = true
-			_ = b.preempt(ctx, p, c) // one that ends by itself at this moment makes way anyway
+			_ = b.preempt(ctx, p, sched, c) // one that ends by itself at this moment makes way anyway
 		}
 		if !pause(ctx, changed) {
 			return "", pbs.Errorf(pbs.ResourceBusy, "the jobs that are preempted for %s have not made way yet", j.ID)
@@ -103,20 +104,20 @@ func pause(ctx context.Context, changed <-chan struct{}) bool {
 }
 
 // preempt has a job make way.
-func (b *Batch) preempt(ctx context.Context, p person, c *command.PreemptJob) error {
+func (b *Batch) preempt(ctx context.Context, p person, sched string, c *command.PreemptJob) error {
 	_, err := b.propose(ctx, command.Proposal{Asker: p.user, Commands: []command.Command{c}})
 	if err == nil && b.SchedLog != nil {
-		return b.SchedLog.Write(time.Now(), pbs.LogSched, "Job", string(c.Job), "Job preempted by "+preemptWords[c.Method])
+		return b.SchedLog(sched).Write(time.Now(), pbs.LogSched, "Job", string(c.Job), "Job preempted by "+preemptWords[c.Method])
 	}
 	return err
 }
 
 // logPlacing tells in the scheduler's log that a job is placed by itself.
-func (b *Batch) logPlacing(text string) {
+func (b *Batch) logPlacing(sched, text string) {
 	if b.SchedLog == nil {
 		return
 	}
-	if err := b.SchedLog.Write(time.Now(), pbs.LogDebug, "Req", "", text); err != nil {
+	if err := b.SchedLog(sched).Write(time.Now(), pbs.LogDebug, "Req", "", text); err != nil {
 		b.Logger.Error("write the scheduler's log", "error", err)
 	}
 }

@@ -118,16 +118,17 @@ type Scheduler struct {
 	Place func(v *state.View, j *state.Job) (execVnode string, makeWay []*command.PreemptJob, why string)
 	// Explain says what keeps a queued job waiting.
 	Explain func(v *state.View, j *state.Job) *api.Obstacle
-	// SchedLog is the scheduler's log.
-	SchedLog Log
-	// Shares returns the tree of fair share.
+	// SchedLog returns the log of a scheduler.
+	SchedLog func(sched string) Log
+	// Shares returns the tree of fair share of the scheduler whose view it is.
 	Shares func(v *state.View) []state.ShareNode
-	// Turn takes from the scheduler the right to plan with what is free until it is given back.
-	Turn func(ctx context.Context) (end func())
-	// AwaitCycle returns when a cycle has planned with the state of an index, which it has begin at once.
-	AwaitCycle func(ctx context.Context, index uint64)
-	// InCycle tells whether the scheduler is in a cycle.
-	InCycle func() bool
+	// Turn takes from a scheduler the right to plan with what is free until it is given back.
+	Turn func(ctx context.Context, sched string) (end func())
+	// AwaitCycle returns when a cycle of a scheduler, empty for the default one, has planned with the state of an index, which it has
+	// begin at once.
+	AwaitCycle func(ctx context.Context, sched string, index uint64)
+	// InCycle tells whether a scheduler is in a cycle.
+	InCycle func(sched string) bool
 }
 
 // Services are the services of a replica.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
@@ -104,6 +105,7 @@ func (s *Server) as(own *Scheduler) *Server {
 type scope struct {
 	name   string          // empty: the default one
 	server *Server         // as it is
+	key    string          // what tells it from others
 	own    []string        // partitions, sorted; of the default one those of queues that no other has, and none at all
 	others map[string]bool // of the default one: the partitions of others
 }
@@ -130,6 +132,7 @@ func (v *View) For(name string) (*View, bool) {
 	next.scope = &scope{server: v.server}
 	if ok {
 		next.scope.name, next.scope.own = name, slices.Sorted(slices.Values(own.Partitions()))
+		next.scope.key = name + " " + strings.Join(next.scope.own, ",")
 		next.server = v.server.as(own)
 		cluster := *v.cluster
 		cluster.Decayed = own.Decayed
@@ -142,6 +145,7 @@ func (v *View) For(name string) (*View, bool) {
 			next.scope.others[p] = true
 		}
 	}
+	next.scope.key = strings.Join(slices.Sorted(maps.Keys(next.scope.others)), ",")
 	next.scope.own = []string{""}
 	for _, p := range slices.Compact(slices.Sorted(maps.Values(v.parted))) {
 		if !next.scope.others[p] {
@@ -172,6 +176,18 @@ func (v *View) OwnPartitions() []string {
 	}
 	return v.scope.own
 }
+
+// Scope tells the vnodes of the view from those of others of the same state: which partitions they may be in. It is empty where they are
+// all that there are.
+func (v *View) Scope() string {
+	if v.scope == nil {
+		return ""
+	}
+	return v.scope.key
+}
+
+// PlansFor tells whether the scheduler of the view plans for a vnode.
+func (v *View) PlansFor(vn *Vnode) bool { return v.scope == nil || v.scope.has(vn.Partition()) }
 
 // SchedulerName returns the name of the scheduler of the view.
 func (v *View) SchedulerName() string {

@@ -16,6 +16,7 @@ import (
 	"rampart/cluster/service"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resreq"
+	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/client"
@@ -40,11 +41,11 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	}
 	duties.Go(func() error { return s.replaceCA(ctx) })
 	duties.Go(func() error {
-		return sched.New(sched.Options{
-			Source: s.machine, Proposer: s.replica, Log: s.schedLog, Approve: s.hooks.approve, Turns: s.turns, Rounds: s.rounds, Dynamic: s.outside.Dynamic, Loads: s.loadsOf(term),
+		return sched.RunAll(ctx, sched.Options{
+			Source: s.machine, Proposer: s.replica, Log: s.schedLogs.of(state.DefaultScheduler), Approve: s.hooks.approve, Turns: s.turns, Rounds: s.rounds, Dynamic: s.outside.Dynamic, Loads: s.loadsOf(term),
 			Meter: s.metrics.sched, Logger: s.logger,
 			Asker: pbs.User{Name: "Scheduler", Host: pbs.HostName(s.config.Host)},
-		}).Run(ctx)
+		}, func(name string) sched.Log { return s.schedLogs.of(name) })
 	})
 	return duties.Wait()
 }

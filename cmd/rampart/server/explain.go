@@ -10,12 +10,12 @@ import (
 
 // place finds vnodes for a job that an operator starts.
 func (s *Server) place(v *state.View, j *state.Job) (execVnode string, makeWay []*command.PreemptJob, why string) {
-	return sched.PlaceOne(v, j, s.heardLoads())
+	return sched.PlaceOne(v.ForQueue(j.Queue), j, s.heardLoads())
 }
 
 // explain says in messages what the scheduler knows of a job that it is to start.
 func (s *Server) explain(v *state.View, j *state.Job) *api.Obstacle {
-	e := sched.Explain(v, j, s.heardLoads())
+	e := sched.Explain(v.ForQueue(j.Queue), j, s.heardLoads())
 	o := &api.Obstacle{
 		Reason: e.Reason, Never: e.Never, Start: second(e.Start), Promised: e.Promised, ExecVnode: e.ExecVnode,
 		Chunk: e.Chunk, Chunks: uint32(e.Chunks), Room: e.Room, More: uint32(e.More), Unfit: uint32(e.Unfit),

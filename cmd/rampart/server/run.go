@@ -43,22 +43,23 @@ type Server struct {
 	files    transport.Files
 	identity *transport.Identity
 
-	peers               *peers
-	moms                *client.Moms
-	serverLog, schedLog *daylog.Log
-	ledger              *ledger.Ledger
-	machine             *machine
-	directory           *directory.Directory // nil: the outside has brought another
-	metrics             metrics
-	turns               *sched.Turns
-	loads               *load.Table
-	rounds              *sched.Rounds
-	replica             *cluster.Replica
-	blobs               *blob.Keeper
-	gossip              *gossip.Gossip
-	handler             *transport.Handler
-	port                *transport.Server
-	gateway             *transport.Gateway
+	peers     *peers
+	moms      *client.Moms
+	serverLog *daylog.Log
+	schedLogs *schedLogs
+	ledger    *ledger.Ledger
+	machine   *machine
+	directory *directory.Directory // nil: the outside has brought another
+	metrics   metrics
+	turns     *sched.Turns
+	loads     *load.Table
+	rounds    *sched.Rounds
+	replica   *cluster.Replica
+	blobs     *blob.Keeper
+	gossip    *gossip.Gossip
+	handler   *transport.Handler
+	port      *transport.Server
+	gateway   *transport.Gateway
 
 	revoked atomic.Pointer[revoked]
 	backup  *backupMaker
@@ -162,7 +163,7 @@ func (s *Server) openLogs() {
 	options := daylog.Options{HighRes: home.HighRes(), Mask: daylog.ServerMask, KeepDays: s.config.LogKeepDays}
 	s.serverLog = daylog.New(s.config.Home.ServerLogs(), "Server@"+host, options)
 	options.Mask = daylog.SchedMask
-	s.schedLog = daylog.New(s.config.Home.SchedLogs(), "pbs_sched", options)
+	s.schedLogs = &schedLogs{home: string(s.config.Home), options: options, server: func() *state.Server { return s.machine.View().Server() }}
 }
 
 func (s *Server) openReplica() error {
@@ -224,8 +225,13 @@ func (s *Server) mount() {
 		Ledger: s.ledger, Leases: s.leases, Loads: s.loads, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), Logger: s.logger,
 		Backups: s.backups, Blobs: s.blobs, Clock: s.outside.Clock,
 		Scheduler: service.Scheduler{
-			Place: s.place, Explain: s.explain, SchedLog: s.schedLog, Shares: sched.ShareTree, Turn: s.turns.Take,
-			AwaitCycle: s.rounds.Await, InCycle: s.metrics.sched.InCycle,
+			Place: s.place, Explain: s.explain, Shares: sched.ShareTree,
+			SchedLog: func(name string) service.Log { return s.schedLogs.of(name) },
+			Turn:     func(ctx context.Context, name string) func() { return s.turns.Of(name).Take(ctx) },
+			AwaitCycle: func(ctx context.Context, name string, index uint64) {
+				s.rounds.Of(name).Await(ctx, index)
+			},
+			InCycle: s.metrics.sched.InCycle,
 		},
 		EndReplica: s.endReplica, EndSelf: s.endSelf,
 	})
@@ -321,6 +327,7 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 	agreeing.Go(func() error { return s.gossip.Run(ctx) })
 	agreeing.Go(func() error { return s.hooks.keep(ctx, s.machine) })
 	agreeing.Go(func() error { return s.hear(ctx) })
+	agreeing.Go(func() error { return s.watchScheds(ctx) })
 	agreeing.Go(func() error { return s.renewer().Run(ctx) })
 	agreeing.Go(func() error { return s.enter(ctx) })
 	agreeing.Go(func() error { return s.keepMembers(ctx) })
@@ -345,7 +352,7 @@ func (s *Server) close() {
 	s.handler.Close()
 	s.peers.close()
 	s.moms.Close()
-	if err := errors.Join(s.hooks.runtime.Close(), s.serverLog.Close(), s.schedLog.Close()); err != nil {
+	if err := errors.Join(s.hooks.runtime.Close(), s.serverLog.Close(), s.schedLogs.Close()); err != nil {
 		s.logger.Error("close the logs", "error", err)
 	}
 }

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"rampart/cluster/service"
+	"rampart/fsm/state"
+	"rampart/transport/daylog"
+)
+
+// schedLogs are the logs of the schedulers of this host, each in its own folder: sched_log.
+type schedLogs struct {
+	home    string
+	options daylog.Options
+	server  func() *state.Server // as of now
+
+	mu  sync.Mutex
+	all map[string]*schedLog
+}
+
+// A schedLog is the log of one scheduler. Its folder may become another one at any time.
+type schedLog struct {
+	of   *schedLogs
+	name string
+
+	mu     sync.Mutex
+	folder string
+	mask   uint16
+	log    *daylog.Log // in that folder; nil: nothing was written yet
+}
+
+// of returns the log of a scheduler.
+func (l *schedLogs) of(name string) *schedLog {
+	if name == "" {
+		name = state.DefaultScheduler
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[string]*schedLog{}
+	}
+	if l.all[name] == nil {
+		l.all[name] = &schedLog{of: l, name: name, mask: l.options.Mask}
+	}
+	return l.all[name]
+}
+
+// Close closes all of them.
+func (l *schedLogs) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var faults []error
+	for _, log := range l.all {
+		faults = append(faults, log.close())
+	}
+	return errors.Join(faults...)
+}
+
+// SetMask changes which events are written from now on.
+func (l *schedLog) SetMask(events uint16) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mask = events; l.log != nil {
+		l.log.SetMask(events)
+	}
+}
+
+// Write writes a line.
+func (l *schedLog) Write(at time.Time, event uint16, class, object, text string) error {
+	log, err := l.open()
+	return errors.Join(err, log.Write(at, event, class, object, text))
+}
+
+// open returns the log in the folder that the scheduler has now.
+func (l *schedLog) open() (*daylog.Log, error) {
+	folder := service.SchedFolder(l.of.server(), l.of.home, l.name, "sched_log")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var err error
+	if l.log == nil || l.folder != folder {
+		if l.log != nil {
+			err = l.log.Close()
+		}
+		options := l.of.options
+		options.Mask = l.mask
+		l.folder, l.log = folder, daylog.New(folder, "pbs_sched", options)
+	}
+	return l.log, err
+}
+
+func (l *schedLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log == nil {
+		return nil
+	}
+	return l.log.Close()
+}
