@@ -24,14 +24,14 @@ var samples = map[string]string{
 	"sched fairshare_entity": "euser", "sched fairshare_decay_factor": "0.7", "sched job_sort_key": "ncpus HIGH", "sched node_sort_key": "ncpus LOW",
 	"sched prime_job_sort_key": "ncpus HIGH", "sched prime_node_sort_key": "ncpus LOW",
 	"sched server_dyn_res": "foo !/opt/site/licenses foo,bar !/opt/site/licenses bar",
-	"sched state": "idle", "sched sched_priv": "/site/priv", "sched sched_log": "/site/logs",
-	"resource flag":        "nh",
-	"hook type":            "site",
-	"hook event":           "execjob_begin,exechost_periodic",
-	"hook user":            "pbsadmin",
-	"hook freq":            "60",
-	"hook enabled":         "false",
-	"hook debug":           "true", "hook fail_action": "offline_vnodes",
+	"sched state":          "idle", "sched sched_priv": "/site/priv", "sched sched_log": "/site/logs",
+	"resource flag": "nh",
+	"hook type":     "site",
+	"hook event":    "execjob_begin,exechost_periodic",
+	"hook user":     "pbsadmin",
+	"hook freq":     "60",
+	"hook enabled":  "false",
+	"hook debug":    "true", "hook fail_action": "offline_vnodes",
 }
 
 // sample is a setting of the attribute.

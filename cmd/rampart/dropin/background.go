@@ -98,7 +98,13 @@ func (c *call) heard(cmd *exec.Cmd, text string) error {
 	return &StatusError{status, string(bytes.TrimSpace(words[max(0, len(words)-said):]))}
 }
 
-func (c *call) outputPath() string { return filepath.Join(string(c.home), "run", c.name+".out") }
+func (c *call) outputPath() string {
+	name := c.name
+	if c.further() {
+		name += "." + c.options["I"]
+	}
+	return filepath.Join(string(c.home), "run", name+".out")
+}
 
 // output opens the file for what the daemon says on standard error. That of the daemon
 // before is kept under another name.

@@ -10,11 +10,12 @@ import (
 // A journal is the log of a small daemon, in PBS's form.
 type journal struct {
 	*daylog.Log
-	class string
+	class, folder string
+	mask          uint16
 }
 
 func newJournal(dir, daemon, class string, mask uint16) journal {
-	return journal{daylog.New(dir, daemon, daylog.Options{HighRes: home.HighRes(), Mask: mask}), class}
+	return journal{daylog.New(dir, daemon, daylog.Options{HighRes: home.HighRes(), Mask: mask}), class, dir, mask}
 }
 
 // say writes a line; that it cannot be written has nobody to be told to.

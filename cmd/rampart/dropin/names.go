@@ -46,9 +46,9 @@ func programs() map[string]program {
 			letters: "a:c:C:d:L:M:n:NpQrR:s:S:x", knows: "dMNpQrsx", run: momMain,
 			usage: "pbs_mom [-d PBS_HOME] [-M port] [-N] [-p|-r] [-s list|show NAME|insert NAME FILE|replace NAME FILE|remove NAME]",
 		},
-		"pbs_sched": {letters: "a:c:d:I:L:nNp:S:t:", knows: "dINn", usage: "pbs_sched [-d PBS_HOME] [-I default] [-N]", run: schedMain},
+		"pbs_sched": {letters: "a:c:d:I:L:nNp:S:t:", knows: "dINn", usage: "pbs_sched [-d PBS_HOME] [-I NAME] [-N]", run: schedMain},
 		"pbs_comm":  {letters: "d:Nr:t:", knows: "dNt", usage: "pbs_comm [-d PBS_HOME] [-N]", run: commMain},
-		"pbsfs":     {letters: "c:dD:eg:I:ps:t", knows: "cdegIpst", usage: "pbsfs [-I default] [-p|-t|-e|-d|-g NAME|-c NAME NAME|-s NAME USAGE]", run: sharesMain},
+		"pbsfs":     {letters: "c:dD:eg:I:ps:t", knows: "cdegIpst", usage: "pbsfs [-I NAME] [-p|-t|-e|-d|-g NAME|-c NAME NAME|-s NAME USAGE]", run: sharesMain},
 		"pbs_probe": {letters: "fv", knows: "fv", usage: "pbs_probe [-f] [-v]", run: probeMain},
 		"printjob":  {letters: "as", knows: "as", usage: "printjob [-a|-s] JOB|FILE...", run: printJobMain, user: true},
 	}

@@ -24,7 +24,7 @@ func TestRun_CommandLines(t *testing.T) {
 		{"pbs_server -a true", "option -a is not supported"},
 		{"pbs_server more", `"more" is one word too many`},
 		{"pbs_mom -p -r", "-p and -r"},
-		{"pbs_sched -I other", "-I other"},
+		{"pbs_sched -I a/b", `-I "a/b"`},
 	} {
 		t.Setenv("PBS_HOME", t.TempDir())
 		words := strings.Fields(c.line)

@@ -18,6 +18,7 @@ import (
 	"rampart/cmd/rampart/home"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport/daylog"
 )
 
@@ -44,26 +45,34 @@ type settingsServer interface {
 // sched_priv into the replicated state and reports who schedules.
 type scheduler struct {
 	call   *call
+	name   string // of the scheduler
+	priv   string // sched_priv
 	log    journal
 	server settingsServer
 	want   *schedConfig // not yet taken over
 	sum    string       // of the files that it is of
 	last   string       // what was reported
 	tried  time.Time
+	lock   *os.File // of a sched_priv to which it has moved
 }
 
 func schedMain(ctx context.Context, c *call) error {
-	if id := c.options["I"]; c.has("I") && id != "default" {
-		return fmt.Errorf("%w: -I %s: there is one scheduler, default", ErrUsage, id)
+	server := newSchedServer(c)
+	defer server.close()
+	s := &scheduler{call: c, name: state.DefaultScheduler, priv: c.home.SchedPriv(), server: server}
+	logs, lock := c.home.SchedLogs(), c.home.SchedLock()
+	if c.further() {
+		var err error
+		if logs, err = s.furtherOne(ctx); err != nil {
+			return err
+		}
+		lock = filepath.Join(s.priv, filepath.Base(lock))
 	}
-	s := &scheduler{
-		call: c, log: newJournal(c.home.SchedLogs(), "pbs_sched", "Sched", daylog.SchedMask),
-		server: newSchedServer(c),
-	}
+	s.log = newJournal(logs, "pbs_sched", "Sched", daylog.SchedMask)
 	defer s.log.Close()
-	defer s.server.close()
-	err := c.run(ctx, duty{lock: c.home.SchedLock(), begin: s.begin, again: s.reconfigure, look: s.look, every: retryEvery})
+	err := c.run(ctx, duty{lock: lock, begin: s.begin, again: s.reconfigure, look: s.look, every: retryEvery})
 	if c.has("N") && err == nil {
+		s.end()
 		s.log.say(pbs.LogSystem, "pbs_sched", "Is down")
 	}
 	return err
@@ -74,6 +83,7 @@ func schedMain(ctx context.Context, c *call) error {
 // on another replica's host, stay.
 func (s *scheduler) begin(ctx context.Context) {
 	s.log.say(pbs.LogSystem, "pbs_sched", fmt.Sprintf("pbs_sched started, pid = %d", os.Getpid()))
+	s.rise(ctx)
 	if err := s.install(); err != nil {
 		s.log.say(pbs.LogError, "sched_priv", err.Error())
 	}
@@ -201,7 +211,11 @@ func (s *scheduler) look(ctx context.Context) {
 	s.tried = time.Now()
 	now, err := s.server.attributes(ctx)
 	text := "no replica answers"
-	if err == nil {
+	switch {
+	case errors.Is(err, pbs.Refuse(pbs.UnknownScheduler)):
+		text = pbs.UnknownScheduler.Text() + " " + s.name
+	case err == nil:
+		s.furtherNow(ctx, now)
 		text = fmt.Sprintf("the replica on %s schedules, state %s", cmp.Or(now["sched_host"], "no host"), now["state"])
 	}
 	if ctx.Err() == nil && text != s.last {
@@ -288,7 +302,7 @@ func (s *scheduler) read() (texts map[string]string, sum string, err error) {
 	return texts, hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func (s *scheduler) path(name string) string { return filepath.Join(s.call.home.SchedPriv(), name) }
+func (s *scheduler) path(name string) string { return filepath.Join(s.priv, name) }
 
 // notePath is where the sum of the files is kept that were last taken over.
 func (s *scheduler) notePath() string { return s.path("." + configFile + ".taken") }

@@ -58,7 +58,7 @@ func schedHost(t *testing.T) (s *scheduler, f *fakeServer, log func() string) {
 		t.Fatal(err)
 	}
 	f = &fakeServer{all: map[string]string{"state": "scheduling", "preempt_order": "SC"}}
-	s = &scheduler{call: &call{home: h}, log: newJournal(h.SchedLogs(), "pbs_sched", "Sched", daylog.SchedMask), server: f}
+	s = &scheduler{call: &call{home: h}, name: "default", priv: h.SchedPriv(), log: newJournal(h.SchedLogs(), "pbs_sched", "Sched", daylog.SchedMask), server: f}
 	t.Cleanup(func() { _ = s.log.Close() })
 	return s, f, func() string {
 		files, _ := filepath.Glob(filepath.Join(h.SchedLogs(), "*"))

@@ -8,8 +8,10 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport/api"
 	"rampart/transport/client"
 )
@@ -18,6 +20,7 @@ import (
 type schedServer struct {
 	asker *client.Client // nil: this host has no replica
 	call  *call
+	sched string // whose attributes they are
 }
 
 // errRefused is a setting that the server does not take.
@@ -27,7 +30,10 @@ var errRefused = errors.New("refused")
 const askWithin = 5 * time.Second
 
 func newSchedServer(c *call) *schedServer {
-	s := &schedServer{call: c}
+	s := &schedServer{call: c, sched: state.DefaultScheduler}
+	if c.further() {
+		s.sched = c.options["I"]
+	}
 	_ = s.open() // whoever asks tries again
 	return s
 }
@@ -43,9 +49,13 @@ func (s *schedServer) open() error {
 	if s.asker != nil {
 		return nil
 	}
-	replica, err := server.Load(s.call.home)
+	of := s.call.home
+	if s.call.further() { // -d is where its own files are
+		of = home.Home(home.Of())
+	}
+	replica, err := server.Load(of)
 	if err == nil {
-		s.asker = client.New(client.Options{Replicas: []string{"unix:" + s.call.home.Gateway(replica.Host)}, Budget: askWithin})
+		s.asker = client.New(client.Options{Replicas: []string{"unix:" + of.Gateway(replica.Host)}, Budget: askWithin})
 	}
 	return err
 }
@@ -57,7 +67,7 @@ func (s *schedServer) attributes(ctx context.Context) (map[string]string, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	stream, err := s.asker.Batch().List(ctx, connect.NewRequest(&api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SCHED}))
+	stream, err := s.asker.Batch().List(ctx, connect.NewRequest(&api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SCHED, Names: []string{s.sched}}))
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +75,9 @@ func (s *schedServer) attributes(ctx context.Context) (map[string]string, error)
 	all := map[string]string{}
 	for stream.Receive() {
 		for _, o := range stream.Msg().GetObjects() {
+			if r := o.GetRefusal(); r != nil {
+				return nil, &pbs.Error{Code: pbs.Code(r.GetCode()), Message: r.GetMessage()}
+			}
 			for _, a := range o.GetAttributes() {
 				all[a.GetName()] = a.GetValue()
 			}
@@ -82,7 +95,7 @@ func (s *schedServer) set(ctx context.Context, name, value string) error {
 		verb = api.Verb_VERB_UNSET
 	}
 	_, err := s.asker.Batch().Manage(client.WithRequestID(ctx, client.NewRequestID()), connect.NewRequest(&api.ManageRequest{
-		Verb: verb, Kind: api.ObjectKind_OBJECT_KIND_SCHED, Changes: []*api.Attribute{{Name: name, Value: value}},
+		Verb: verb, Kind: api.ObjectKind_OBJECT_KIND_SCHED, Name: s.sched, Changes: []*api.Attribute{{Name: name, Value: value}},
 	}))
 	if refusal, ok := errors.AsType[*pbs.Error](err); ok && refusal.Code != pbs.NoQuorum && refusal.Code != pbs.UnknownResult {
 		return fmt.Errorf("%w: %w", errRefused, err)

@@ -22,9 +22,6 @@ const treeRoot = "TREEROOT"
 
 // sharesMain prints the tree of fair share as the replicas have it, and changes what was used: pbsfs.
 func sharesMain(ctx context.Context, c *call) error {
-	if id := c.options["I"]; c.has("I") && id != "default" {
-		return fmt.Errorf("%w: -I %s: there is one scheduler, default", ErrUsage, id)
-	}
 	want := 0
 	if c.has("c") || c.has("s") {
 		want = 1
@@ -170,7 +167,7 @@ func (s *schedServer) shares(ctx context.Context) (unit string, nodes []state.Sh
 	unit = cmp.Or(all[def.Name], def.Implied)
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	stream, err := s.asker.Batch().List(ctx, connect.NewRequest(&api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SHARE}))
+	stream, err := s.asker.Batch().List(ctx, connect.NewRequest(&api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SHARE, Names: []string{s.sched}}))
 	if err != nil {
 		return "", nil, err
 	}
@@ -190,6 +187,9 @@ func (s *schedServer) manageShares(ctx context.Context, verb api.Verb, entity st
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
+	if s.sched != state.DefaultScheduler {
+		changes = append(changes, &api.Attribute{Name: "sched", Value: s.sched})
+	}
 	_, err := s.asker.Batch().Manage(client.WithRequestID(ctx, client.NewRequestID()), connect.NewRequest(&api.ManageRequest{
 		Verb: verb, Kind: api.ObjectKind_OBJECT_KIND_SHARE, Name: entity, Changes: changes,
 	}))
