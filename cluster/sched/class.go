@@ -42,9 +42,10 @@ type class struct {
 	groups groups // that make its placement sets
 
 	key    key
-	where  *where   // what hosts are asked for beside the chunks; nil: nothing
-	choice []*class // its other alternatives, in the order in which they are tried
-	bounds *bounds  // of the slots of its jobs; nil: none
+	where  *where    // what hosts are asked for beside the chunks; nil: nothing
+	by     *ordering // of its hosts; nil: as the world has them
+	choice []*class  // its other alternatives, in the order in which they are tried
+	bounds *bounds   // of the slots of its jobs; nil: none
 
 	several bool // the job asks for more than one chunk
 
@@ -193,7 +194,7 @@ func (c *class) total() int {
 // alone returns the class of one of its chunks, once.
 func (c *class) alone(ch chunk) *class {
 	ch.count = 1
-	one := &class{key: c.key, where: c.where, bounds: c.bounds, chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}, several: c.several}
+	one := &class{key: c.key, where: c.where, by: c.by, bounds: c.bounds, chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}, several: c.several}
 	one.add(ch)
 	return one
 }

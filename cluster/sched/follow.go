@@ -180,6 +180,7 @@ func (w *world) copyTo(dst *world) *world {
 	dst.view, dst.idle, dst.tried = w.view, w.idle, w.tried // its nodes know the numbers of attempts
 	dst.ranks = w.ranks.copyTo(dst.ranks)
 	dst.order, dst.extra, dst.inside, dst.unnamed = w.order, maps.Clone(w.extra), w.inside, w.unnamed
+	dst.orderings = w.orderings
 	dst.gate, dst.reported, dst.loads, dst.rows, dst.agents, dst.server = w.gate, w.reported, w.loads, w.rows, w.agents, w.server
 	dst.slots = slotUse{of: w.slots.of, extra: maps.Clone(w.slots.extra)}
 	dst.byHost, dst.byVnode, dst.psets = w.byHost, w.byVnode, w.psets // the same as long as no vnode comes or goes

@@ -149,7 +149,7 @@ func (c *cycle) bestHost(cl *class, m mode) int {
 			better.amount = megabyte
 		}
 	}
-	for h := c.free.next(0, least); h >= 0; h = c.free.next(h+1, least) {
+	for h := range c.free.through(cl, least) {
 		if !c.serves(h, cl, cl.chunks, cl.sums) {
 			continue
 		}
@@ -219,8 +219,10 @@ func (c *cycle) gatherOn(cl *class, m mode, hosts []int) (parts []state.Kept) {
 			}
 		}
 	} else {
-		for h := c.free.next(0, r.oneSlot()); h >= 0 && wanted > 0; h = c.free.next(h+1, r.oneSlot()) {
-			take(h)
+		for h := range c.free.through(cl, r.oneSlot()) {
+			if take(h); wanted <= 0 {
+				break
+			}
 		}
 	}
 	if m.memory && cl.slots() == 1 && (&state.Pending{Held: parts}).Mem() == 0 {

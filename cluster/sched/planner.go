@@ -85,7 +85,7 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	p.before = v.Presents()
 	waits := p.prepare(v, now)
 	n := len(waits)
-	byLoad := p.loads != nil && (p.gate != nil || p.all.agents > 0 || slices.ContainsFunc(waits, func(l line) bool { return l.class.where != nil }))
+	byLoad := p.loads != nil && (p.gate != nil || p.all.agents > 0 || slices.ContainsFunc(waits, func(l line) bool { return l.class.where != nil || l.class.by != nil }))
 	c := p.begin(v, now)
 	c.run(newLanes(waits, p.lineup.sorted, &p.order))
 	c.settle()
@@ -182,13 +182,15 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 	}
 	c, ok := p.classes[k]
 	if !ok {
-		w, alternatives := moreOf(v, of.More)
+		w, alternatives, by := moreOf(v, of.More)
 		c = newClass(k, v, p.considered, !p.grouping.explicit, w)
+		c.by = by
 		for i, a := range alternatives {
 			if i > 0 {
 				one := k
 				one.sel = completed(v, of.Queue, a.Select)
 				c.choice = append(c.choice, newClass(one, v, p.considered, !p.grouping.explicit, w))
+				c.choice[len(c.choice)-1].by = by
 			}
 		}
 		p.classes[k] = c
@@ -228,7 +230,7 @@ func (p *Planner) asked(c *class) *class {
 
 func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	p.scratch = p.all.copyTo(p.scratch)
-	p.scratch.watch = &p.taken
+	p.scratch.watch, p.scratch.orderings = &p.taken, &orderings{of: p.all, list: map[string][]int{}}
 	f := newFuture(&p.kept, v, now)
 	if f != nil {
 		p.ready(v)

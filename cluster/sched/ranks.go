@@ -96,17 +96,22 @@ func (r *ranks) copyTo(dst *ranks) *ranks {
 // the present placement set.
 func (w *world) having(needs []need) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		if w.ranks == nil {
+		if w.best == nil && w.ranks == nil {
 			for h := w.next(0, needs); h >= 0 && yield(h); h = w.next(h+1, needs) {
 			}
 			return
 		}
-		if w.mayHave(needs) {
+		if !w.mayHave(needs) {
+			return
+		}
+		order := w.best
+		if order == nil {
 			w.rankAgain()
-			for _, h := range w.ranks.order {
-				if w.set.on(h) && w.suffices(h, needs) && !yield(h) {
-					return
-				}
+			order = w.ranks.order
+		}
+		for _, h := range order {
+			if w.set.on(h) && w.suffices(h, needs) && !yield(h) {
+				return
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func (r *reserving) slimmed(cl *class, m mode) *class {
 	if s := r.slim[k]; s != nil {
 		return s
 	}
-	s := &class{key: cl.key, place: cl.place, groups: cl.groups, several: cl.several, spans: cl.spans, spanAge: cl.spanAge, bounds: cl.bounds, where: cl.where}
+	s := &class{key: cl.key, place: cl.place, groups: cl.groups, several: cl.several, spans: cl.spans, spanAge: cl.spanAge, bounds: cl.bounds, where: cl.where, by: cl.by}
 	for _, ch := range cl.chunks {
 		var needs []need
 		for _, n := range ch.needs {

@@ -23,11 +23,11 @@ type where struct {
 }
 
 // moreOf reads state.Class.More; what cannot be read any more, since a resource is gone, no host has.
-func moreOf(v *state.View, more string) (w *where, alternatives []lsf.Alternative) {
+func moreOf(v *state.View, more string) (w *where, alternatives []lsf.Alternative, by *ordering) {
 	if more == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
-	lines := append(strings.Split(more, "\n"), "", "")
+	lines := append(strings.Split(more, "\n"), "", "", "")
 	site := v.LSF().Site(slices.Collect(v.CustomResources()))
 	read := func(text string) (s resreq.Select, ok bool) {
 		if text == "" {
@@ -44,7 +44,7 @@ func moreOf(v *state.View, more string) (w *where, alternatives []lsf.Alternativ
 		queue, _ := read(lines[1]) // a part of it
 		w = &where{all: all, queue: queue, never: !known}
 	}
-	return w, lsf.ReadAlternatives(lines[2])
+	return w, lsf.ReadAlternatives(lines[2]), newOrdering(lines[3], site)
 }
 
 // completed returns a select with what chunks have by default, as that of a job that waits has it.

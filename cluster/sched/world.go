@@ -30,9 +30,11 @@ type world struct {
 
 	avoid []pbs.HostName // hosts that may not be taken
 
-	order nodeOrder      // in which the nodes stand
-	ranks *ranks         // of the hosts, where each start may change their order; else nil
-	extra map[onNode]int // jobs that were placed on vnodes that bound those of users or groups
+	order     nodeOrder      // in which the nodes stand
+	ranks     *ranks         // of the hosts, where each start may change their order; else nil
+	best      []int          // the hosts in the order of the class that is being placed; nil: it has none
+	orderings *orderings     // of classes that have one; nil: they count for nothing here
+	extra     map[onNode]int // jobs that were placed on vnodes that bound those of users or groups
 
 	offersNew bool // what idle vnodes offer has changed since it was looked at
 

@@ -76,6 +76,9 @@ func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, er
 			list = list.Set(lsf.JobQueueSelect, "", text)
 		}
 	}
+	if len(shape.Order) > 0 {
+		list = list.Set(lsf.JobOrder, "", resreq.PrintOrder(shape.Order))
+	}
 	if text, ok := list.Get("Resource_List", "place"); ok {
 		place, err := spec.ParsePlace(text)
 		if err != nil {
@@ -143,7 +146,7 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	for _, e := range list {
 		changes = append(changes, command.AttrChange{Entry: e})
 	}
-	for _, name := range [...]string{lsf.JobCombined, lsf.JobAlternatives, lsf.JobSelect, lsf.JobQueueSelect} {
+	for _, name := range [...]string{lsf.JobCombined, lsf.JobAlternatives, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder} {
 		_, now := list.Get(name, "")
 		if _, before := j.Attrs.Get(name, ""); before && !now {
 			changes = append(changes, command.AttrChange{Op: command.OpUnset, Entry: attr.Entry{Name: name}})

@@ -29,7 +29,7 @@ func TestSubmit_Requirement(t *testing.T) {
 		{text: "select[type==any]", slots: "1", more: []*api.Attribute{set("Resource_List.host", "hostb"), set("Resource_List.place", "exclhost")}, sel: "1:ncpus=1:host=hostb", place: "free:exclhost"},
 		{text: "select[", slots: "1", code: pbs.BadAttributeValue},
 		{text: "span[hosts=1]", slots: "500", code: pbs.ResourceLimit},
-		{text: "order[mem]", slots: "1", code: pbs.NotSupported},
+		{text: "order[mem]", slots: "1", sel: "1:ncpus=1", place: "free"},
 		{text: "span[hosts=1]", slots: "x", code: pbs.BadAttributeValue},
 		{text: "span[hosts=1]", more: []*api.Attribute{set("Resource_List.select", "1:ncpus=1")}, code: pbs.BadAttributeValue},
 		{text: "span[hosts=1]", more: []*api.Attribute{set("Resource_List.place", "nowhere")}, code: pbs.BadAttributeValue},

@@ -177,7 +177,7 @@ func TestShaped_Refusals(t *testing.T) {
 		{"select[type==local]", 1, "select[type==local] is not supported yet"},
 		{"select[model==x]", 1, "select[] by model is not supported yet"},
 		{"select[color==red && color==blue]", 1, "select[] names two values of color, red and blue"},
-		{"order[mem]", 1, "order[] other than r15s:pg"},
+		{"1*{order[mem]}+1*{rusage[mem=5]}", 2, "order[mem] in a term of a compound requirement is not supported yet"},
 		{"rusage[mem=10]", 2, "rusage[mem=...] of several slots needs span"},
 		{"rusage[it=10]", 1, "rusage[it=...] is not supported yet"},
 		{"rusage[disk=1.5]", 1, "rusage[disk=1.5] is not supported: the resource is of type long"},

@@ -25,6 +25,7 @@ const (
 	JobCombined      = "lsf_combined"
 	JobSelect        = "lsf_select"       // what of it chunks cannot say
 	JobQueueSelect   = "lsf_queue_select" // and of that what the queue wants
+	JobOrder         = "lsf_order"        // by what its hosts are ordered
 	JobAlternatives  = "lsf_alternatives" // what it may reserve, one of which it gets
 	JobEffective     = "lsf_effective"    // of a job that has started: with the one that it got
 )

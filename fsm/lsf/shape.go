@@ -27,6 +27,7 @@ type Shape struct {
 	Place  spec.Place
 	Wide   resource.List // what the job holds of resources that belong to no host
 	Where  resreq.Select // what of the selection chunks cannot say: hosts are asked for it
+	Order  []resreq.Key  // by what its hosts are ordered; none: as the scheduler has them
 }
 
 // MaxSlots bounds the slots of a job, as the chunks of a select are bounded.
@@ -142,8 +143,10 @@ func (s *shaper) term(t resreq.Term, several bool) error {
 		return unsupported("cu[%s] is not supported yet: there are no compute units", t.CU)
 	case t.Span.Full:
 		return unsupported("span[%s] is not supported yet: say a number of slots per host", t.Span)
+	case several && !isDefaultOrder(t.Order):
+		return unsupported("order[%s] in a term of a compound requirement is not supported yet: there hosts are taken in the order of the scheduler", resreq.PrintOrder(t.Order))
 	case !isDefaultOrder(t.Order):
-		return unsupported("order[] other than r15s:pg is not supported yet: hosts are taken in the order of the scheduler")
+		s.shape.Order = t.Order
 	}
 	wanted, err := s.wanted(t.Select)
 	if err != nil {

@@ -44,6 +44,7 @@ var Terms = []Word{
 	{"`BACKFILL` of a queue", "queue attribute `backfill`", "whether its jobs may use what others keep, or are promised"},
 	{"`Reserved` of `bjobs -l`", "job attribute `lsf_reserved`", "what is kept of which vnode"},
 	{"`||` of `rusage`", "job attribute `lsf_alternatives`", "one for each; of the first that fits all hosts are, and `lsf_effective` tells which"},
+	{"`order[]`", "job attribute `lsf_order`", "by what the hosts are ordered that a job may have; `r15s:pg`, or none: as the scheduler has them"},
 	{"`select[]` of numbers, `||`", "job attributes `lsf_select`, `lsf_queue_select`", "what chunks cannot say of hosts"},
 	{"`RSV` of `bhosts`", "`resources_reserved.ncpus` of vnodes", ""},
 	{"`PJOB_LIMIT`, `HJOB_LIMIT` of a queue", "queue attributes `lsf_pjob_limit`, `lsf_hjob_limit`", "slots of its jobs on one host, for each cpu or in all"},

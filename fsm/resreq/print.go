@@ -39,7 +39,7 @@ func (s Simple) print(defaults bool) string {
 		section("select", s.Select.String())
 	}
 	if len(s.Order) > 0 || defaults {
-		section("order", printOrder(s.Keys()))
+		section("order", PrintOrder(s.Keys()))
 	}
 	if len(s.Rusage) > 0 {
 		section("rusage", printRusage(s.Rusage))
@@ -56,7 +56,8 @@ func (s Simple) print(defaults bool) string {
 	return strings.Join(sections, " ")
 }
 
-func printOrder(keys []Key) string {
+// PrintOrder writes the keys of a section order.
+func PrintOrder(keys []Key) string {
 	words := make([]string, 0, len(keys))
 	for _, k := range keys {
 		if k.Reverse {

@@ -91,19 +91,24 @@ func (q *Queue) Reserves() (turns int64, memory bool) {
 	return turns, false
 }
 
-// More returns what the requirement of a job asks of hosts that its select cannot say: its selection, of that what the queue wants, and
-// its alternatives, each in a line; empty: nothing.
+// More returns what the requirement of a job asks of hosts that its select cannot say: its selection, of that what the queue wants,
+// its alternatives, and the order of its hosts, each in a line; empty: nothing.
 func (j *Job) More() string {
 	if _, ok := j.Attrs.Get(lsf.JobRequirement, ""); !ok {
 		return ""
 	}
 	where, _ := j.Attrs.Get(lsf.JobSelect, "")
 	alternatives, _ := j.Attrs.Get(lsf.JobAlternatives, "")
-	if where == "" && alternatives == "" {
+	order, _ := j.Attrs.Get(lsf.JobOrder, "")
+	if where == "" && alternatives == "" && order == "" {
 		return ""
 	}
 	queue, _ := j.Attrs.Get(lsf.JobQueueSelect, "")
-	return where + "\n" + queue + "\n" + alternatives
+	more := where + "\n" + queue + "\n" + alternatives
+	if order != "" {
+		more += "\n" + order
+	}
+	return more
 }
 
 // FreeOfServer returns what is left of an amount of the server, as it is measured; false: it has none.

@@ -1,0 +1,97 @@
+package sched
+
+import (
+	"iter"
+
+	"rampart/fsm/resreq"
+)
+
+// An ordering is by what the hosts are ordered that a class may have: order[] of a requirement of LSF. The list is made once in a cycle, of
+// what hosts have when it begins, and holds for starts, for what is kept and for what is planned (specification: reservation section 2.4).
+type ordering struct {
+	text string
+	keys []resreq.Key
+	site resreq.Site
+}
+
+// newOrdering reads the keys; nil: there are none, or none that is there any more.
+func newOrdering(text string, site resreq.Site) *ordering {
+	if text == "" {
+		return nil
+	}
+	r, err := resreq.Parse("order["+text+"]", site)
+	if err != nil || len(r.Terms) == 0 {
+		return nil
+	}
+	return &ordering{text: text, keys: r.Terms[0].Order, site: site}
+}
+
+// orderings are the lists of a cycle.
+type orderings struct {
+	of   *world // as the cycle has found it
+	list map[string][]int
+}
+
+// hosts returns them, the best first.
+func (o *orderings) hosts(by *ordering) []int {
+	if list, known := o.list[by.text]; known {
+		return list
+	}
+	all := make([]ordered, len(o.of.hosts))
+	for h := range all {
+		all[h] = ordered{host: h, by: by, values: make([]resreq.Value, len(by.keys)), has: make([]bool, len(by.keys))}
+		for k, key := range by.keys {
+			all[h].values[k], all[h].has[k] = hostValues{o.of, h}.Value(key.Name)
+		}
+	}
+	all = resreq.Candidates(resreq.Simple{Order: by.keys}, all, "", by.site)
+	list := make([]int, len(all))
+	for i := range all {
+		list[i] = all[i].host
+	}
+	o.list[by.text] = list
+	return list
+}
+
+// An ordered host knows what it is compared by.
+type ordered struct {
+	host   int
+	by     *ordering
+	values []resreq.Value
+	has    []bool
+}
+
+// Value returns the value of a key.
+func (o ordered) Value(name string) (resreq.Value, bool) {
+	for k, key := range o.by.keys {
+		if key.Name == name {
+			return o.values[k], o.has[k]
+		}
+	}
+	return resreq.Value{}, false
+}
+
+// bestFirst returns the hosts in the order that a class wants; nil: in that of the world.
+func (w *world) bestFirst(c *class) []int {
+	if c.by == nil || w.orderings == nil {
+		return nil
+	}
+	return w.orderings.hosts(c.by)
+}
+
+// through iterates over the hosts that have enough of everything, in the order that a class wants. What is enough may rise meanwhile.
+func (w *world) through(c *class, needs []need) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		best := w.bestFirst(c)
+		if best == nil {
+			for h := w.next(0, needs); h >= 0 && yield(h); h = w.next(h+1, needs) {
+			}
+			return
+		}
+		for _, h := range best {
+			if w.set.on(h) && w.suffices(h, needs) && !yield(h) {
+				return
+			}
+		}
+	}
+}
