@@ -21,21 +21,23 @@ const schedLooks = time.Second
 // watchScheds has a scheduler be down whose process, pbs_sched -I NAME on this host, has ended without saying so: it was killed. What
 // happened while this replica did not run counts for nothing, for the end of a host is no order to plan no more.
 func (s *Server) watchScheds(ctx context.Context) error {
-	lived := map[string]bool{}
+	gone := map[string]string{} // the processes that are known to have ended
 	tick := time.NewTicker(schedLooks)
 	defer tick.Stop()
 	for {
 		view := s.machine.View().Server()
 		for i := range view.Scheds {
 			own := &view.Scheds[i]
-			lives := standsFor(filepath.Join(service.SchedFolder(view, string(s.config.Home), own.Name, "sched_priv"), "sched.lock"))
-			if lived[own.Name] && !lives && own.Started {
+			lock := filepath.Join(service.SchedFolder(view, string(s.config.Home), own.Name, "sched_priv"), "sched.lock")
+			ended := endedOf(lock)
+			known, met := gone[own.Name]
+			if met && ended != "" && ended != known && own.Started {
 				if err := s.sayDown(ctx, own.Name); err != nil {
 					s.logger.Warn("say that a scheduler is down", "scheduler", own.Name, "error", err)
 					continue // it is said at the next look
 				}
 			}
-			lived[own.Name] = lives
+			gone[own.Name] = ended
 		}
 		select {
 		case <-ctx.Done():
@@ -45,14 +47,18 @@ func (s *Server) watchScheds(ctx context.Context) error {
 	}
 }
 
-// standsFor tells whether the process lives whose pid is in a lock file of a scheduler.
-func standsFor(lock string) bool {
-	pid, err := os.ReadFile(lock)
-	if err != nil || len(bytes.TrimSpace(pid)) == 0 {
-		return false
+// endedOf returns the pid in a lock file of a scheduler whose process has ended without saying so; empty: there is none.
+func endedOf(lock string) string {
+	text, err := os.ReadFile(lock)
+	pid := string(bytes.TrimSpace(text))
+	if err != nil || pid == "" {
+		return ""
 	}
-	line, err := os.ReadFile(filepath.Join("/proc", string(bytes.TrimSpace(pid)), "cmdline"))
-	return err == nil && strings.Contains(string(line), "pbs_sched")
+	line, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
+	if err == nil && strings.Contains(string(line), "pbs_sched") {
+		return ""
+	}
+	return lock + " " + pid
 }
 
 // sayDown sets the state of a scheduler, as whoever may manage this host.
