@@ -89,6 +89,26 @@ func (m *Mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest
 	return connect.NewResponse(reply), nil
 }
 
+// endAfter is when the mom ends that was told to: when its answer has gone out.
+const endAfter = 500 * time.Millisecond
+
+// EndMom ends the mom as SIGINT does: jobs run on under their shims, and the next mom adopts them.
+func (m *Mom) EndMom(_ context.Context, r *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error) {
+	l := m.running()
+	if l == nil || !l.known() {
+		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the mom has not registered yet"))
+	}
+	m.delivery.Lock()
+	err := l.spool.Orders(r.Msg.GetEpoch(), r.Msg.GetTerm(), 0)
+	m.delivery.Unlock()
+	if m.void(err) {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, err)
+	}
+	m.lines.system(pbs.LogSystem, string(m.config.Host), "told to end by the servers")
+	time.AfterFunc(endAfter, func() { m.Stop(false) })
+	return connect.NewResponse(&api.EndMomReply{}), nil
+}
+
 // void tells whether orders must not be looked at: they are of another epoch, or of a
 // leader that was succeeded. Other errors are the disk's, and logged.
 func (m *Mom) void(err error) bool {

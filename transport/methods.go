@@ -149,6 +149,7 @@ var methods = map[string]Rule{
 	apiconnect.AgentPingProcedure:     {ForReplicas, AtHere},
 	apiconnect.AgentTerminalProcedure: {ForReplicas, AtHere},
 	apiconnect.AgentSetHooksProcedure: {ForReplicas, AtHere},
+	apiconnect.AgentEndMomProcedure:   {ForReplicas, AtHere},
 
 	apiconnect.BlobsPutProcedure: {ForReplicas, AtHere},
 	apiconnect.BlobsGetProcedure: {ForReplicas, AtHere},

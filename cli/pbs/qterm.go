@@ -15,7 +15,7 @@ import (
 	"rampart/transport/api/apiconnect"
 )
 
-const qtermUsage = `usage: qterm [-f|-F|-i] [-s] [-t immediate|delay|quick] [server | replica...]
+const qtermUsage = `usage: qterm [-f|-F|-i] [-m] [-s] [-t immediate|delay|quick] [server | replica...]
        qterm --version
 `
 
@@ -37,9 +37,6 @@ func qterm() *cli.Command {
 		if kind != "quick" && kind != "immediate" && kind != "delay" {
 			return c.Misuse("illegal -t value")
 		}
-		if opts.Has("m") { // moms have units
-			return pbs.Errorf(pbs.NotSupported, "%s: -m: stop moms on their hosts; SIGINT leaves their jobs running", pbs.NotSupported.Text())
-		}
 		if opts.Has("F") { // only the secondary server, which PBS does not miss either when there is none
 			return nil
 		}
@@ -51,7 +48,7 @@ func qterm() *cli.Command {
 		if err != nil {
 			return err
 		}
-		t := &termination{session: s, halt: halt, kind: kind}
+		t := &termination{session: s, halt: halt, kind: kind, moms: opts.Has("m")}
 		if err := t.run(ctx, opts.Operands); err != nil {
 			s.fail(err, nil)
 		}
@@ -65,6 +62,7 @@ type termination struct {
 	*session
 	halt apiconnect.HaltClient
 	kind string
+	moms bool // they are to end, too
 }
 
 // run ends all replicas, or those named; the server's own name stands for all.
@@ -72,6 +70,9 @@ func (t *termination) run(ctx context.Context, names []string) error {
 	server := t.serverName(ctx)
 	if len(names) == 0 || slices.Contains(names, server) || slices.Contains(names, "default") {
 		return t.all(ctx)
+	}
+	if t.moms {
+		return pbs.Errorf(pbs.NotSupported, "%s: -m: moms serve all replicas, and end with all of them", pbs.NotSupported.Text())
 	}
 	var ending []*api.EndingReplica
 	for _, name := range names {
@@ -89,7 +90,7 @@ func (t *termination) run(ctx context.Context, names []string) error {
 }
 
 func (t *termination) all(ctx context.Context) error {
-	last := &api.StopRequest{Lift: t.kind == "quick", End: true}
+	last := &api.StopRequest{Lift: t.kind == "quick", End: true, Moms: t.moms}
 	if t.kind != "quick" {
 		if err := t.drain(ctx); err != nil {
 			return err
@@ -98,6 +99,9 @@ func (t *termination) all(ctx context.Context) error {
 	r, err := t.halt.Stop(ctx, connect.NewRequest(last))
 	if err != nil {
 		return err
+	}
+	for _, host := range r.Msg.GetUnheard() {
+		t.fail(pbs.Errorf(pbs.NoMom, "the mom of %s could not be told to end", host), nil)
 	}
 	return t.await(ctx, r.Msg.GetEnding())
 }

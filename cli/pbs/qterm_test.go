@@ -43,8 +43,12 @@ func (h fakeHalt) Stop(_ context.Context, r *connect.Request[api.StopRequest]) (
 	case "s9":
 		return nil, pbs.Refuse(pbs.Unauthorized)
 	}
-	h.f.drained = h.f.drained || r.Msg.Requeue
-	return answer(&api.StopReply{Ending: h.f.ending}, nil)
+	h.f.drained, h.f.momsEnd = h.f.drained || r.Msg.Requeue, h.f.momsEnd || r.Msg.Moms
+	out := &api.StopReply{Ending: h.f.ending}
+	if r.Msg.Moms {
+		out.Unheard = h.f.unheard
+	}
+	return answer(out, nil)
 }
 
 func (h fakeHalt) End(context.Context, *connect.Request[api.EndRequest]) (*connect.Response[api.EndReply], error) {
@@ -82,5 +86,26 @@ func TestQterm_WaitsForTheEnd(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestQterm_Moms: -m ends the moms with all replicas, and names the hosts whose moms were not told; with one replica it ends nothing.
+func TestQterm_Moms(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		said string
+		asks bool
+	}{
+		{[]string{"qterm", "-m"}, "qterm: the mom of hostb could not be told to end\n", true},
+		{[]string{"qterm", "-m", "s2"}, "qterm: No support for requested service: -m: moms serve all replicas, and end with all of them\n", false},
+	} {
+		server := newServer(t)
+		server.unheard = []string{"hostb"}
+		said := new(bytes.Buffer)
+		env := world(server, map[string]string{"PBS_CONF_FILE": "pbs.conf"}, strings.NewReader(""), io.Discard, said)
+		status := cli.Main(t.Context(), env, c.args, Commands())
+		if said.String() != c.said || status == 0 || server.momsEnd != c.asks {
+			t.Errorf("%v: status %d, %q, the moms end: %t", c.args, status, said, server.momsEnd)
+		}
 	}
 }

@@ -36,6 +36,9 @@ type fakeServer struct {
 	asked []string
 	aired int // streams of Watch
 
+	unheard []string // hosts whose moms cannot be told to end
+	momsEnd bool     // they were to end
+
 	drained bool   // no job runs any more
 	bare    bool   // there are no reservations
 	long    bool   // identifiers may have twelve digits

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type Halt struct {
 	base
 	EndReplica func(ctx context.Context, r *state.Replica) error
 	EndSelf    func(after time.Duration)
+	EndMom     func(ctx context.Context, h *state.Host, r *api.EndMomRequest) error
 	deadlines  *deadlines // that moms hold
 }
 
@@ -32,6 +34,8 @@ const (
 	endLast = 3 * time.Second
 	// requeueAtOnce is how many orders may wait for one commit together.
 	requeueAtOnce = 128
+	// endAtOnce is how many moms are told to end at a time.
+	endAtOnce = 64
 )
 
 // Stop prepares the end of all replicas, and ends them: qterm.
@@ -60,12 +64,15 @@ func (h *Halt) stop(ctx context.Context, r *connect.Request[api.StopRequest]) (*
 	if err := atLevel(v, command.LevelObjects); err != nil {
 		return nil, err
 	}
-	ending, err := h.stopAll(ctx, p, r.Msg)
-	return reply(&api.StopReply{Ending: ending}, err)
+	return reply(h.stopAll(ctx, p, r.Msg))
 }
 
 // stopAll prepares the end of all replicas, and returns those that end, if that is wanted.
-func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) ([]*api.EndingReplica, error) {
+func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) (*api.StopReply, error) {
+	out := new(api.StopReply)
+	if r.GetMoms() && h.EndMom == nil {
+		return nil, pbs.Refuse(pbs.NotSupported)
+	}
 	if _, err := h.commit(ctx, p.user, &command.HaltServers{Lift: r.GetLift()}); err != nil {
 		return nil, err
 	}
@@ -79,12 +86,55 @@ func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) ([]*ap
 		h.awaitLifted(ctx)
 	}
 	if !r.GetEnd() {
-		return nil, nil
+		return out, nil
+	}
+	if r.GetMoms() {
+		unheard, err := h.endMoms(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out.Unheard = unheard
 	}
 	if _, err := h.commit(ctx, p.user, &command.HaltServers{Lift: r.GetLift(), End: true}); err != nil {
 		return nil, err
 	}
-	return h.endAll(ctx), nil
+	out.Ending = h.endAll(ctx)
+	return out, nil
+}
+
+// endMoms tells the moms of all hosts that are up to end, and returns the hosts that could not be told. Jobs run on there.
+func (h *Halt) endMoms(ctx context.Context) ([]string, error) {
+	_, term, err := h.Replica.ReadIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := h.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var unheard []string
+	var moms errgroup.Group
+	moms.SetLimit(endAtOnce)
+	for host := range v.Hosts() {
+		if !host.Up {
+			continue
+		}
+		moms.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, endWithin)
+			defer cancel()
+			if err := h.EndMom(ctx, host, &api.EndMomRequest{Epoch: v.Cluster().Epoch, Term: term}); err != nil {
+				h.Logger.Warn("end a mom", "host", host.Name, "error", err)
+				mu.Lock()
+				defer mu.Unlock()
+				unheard = append(unheard, string(host.Name))
+			}
+			return nil
+		})
+	}
+	_ = moms.Wait() // each tells its own failure
+	slices.Sort(unheard)
+	return unheard, nil
 }
 
 // requeue orders the end of all that runs; what can be checkpointed is, and what cannot run again is

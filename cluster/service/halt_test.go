@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -232,4 +233,41 @@ func TestStop_SparesWhatCannotRunAgain(t *testing.T) {
 	if j := b.job(once); j.State != pbs.Running || j.LastRun().Ending != 0 {
 		t.Errorf("the one that may not is %s, its end %d", j.State, j.LastRun().Ending)
 	}
+}
+
+// The moms of the hosts that are up are told to end before the replicas are, in the name of this term; whom nobody could tell is named.
+func TestStop_EndsMoms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := haltBench(t)
+		b.host("hostc", "hostc")
+		b.do(&command.HostDown{Host: "hostc"})
+		var (
+			mu   sync.Mutex
+			told []string
+		)
+		b.Halt.EndMom = func(_ context.Context, h *state.Host, r *api.EndMomRequest) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if told = append(told, string(h.Name)); r.GetTerm() == 0 || r.GetEpoch() != b.store.View().Cluster().Epoch {
+				t.Errorf("%s is told by %v", h.Name, r)
+			}
+			if h.Name == "hostb" {
+				return errors.New("away")
+			}
+			return nil
+		}
+		b.Halt.EndReplica = func(context.Context, *state.Replica) error { return nil }
+		b.Halt.EndSelf = func(time.Duration) { told = append(told, "itself") }
+		if err := b.stop("ann@h", &api.StopRequest{End: true, Moms: true}); pbs.CodeOf(err) != pbs.Unauthorized || len(told) > 0 {
+			t.Errorf("ann ends %v: %v", told, err)
+		}
+		reply, err := b.Halt.Stop(b.as("root@replica:s1"), request(&api.StopRequest{End: true, Moms: true}, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(told[:2])
+		if !slices.Equal(told, []string{"hosta", "hostb", "itself"}) || !slices.Equal(reply.Msg.GetUnheard(), []string{"hostb"}) {
+			t.Errorf("told %v, unheard %v", told, reply.Msg.GetUnheard())
+		}
+	})
 }

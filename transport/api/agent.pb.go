@@ -146,6 +146,94 @@ func (FrameKind) EnumDescriptor() ([]byte, []int) {
 	return file_agent_proto_rawDescGZIP(), []int{1}
 }
 
+type EndMomRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"` // of the sending leader; an older one is refused
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndMomRequest) Reset() {
+	*x = EndMomRequest{}
+	mi := &file_agent_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndMomRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndMomRequest) ProtoMessage() {}
+
+func (x *EndMomRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndMomRequest.ProtoReflect.Descriptor instead.
+func (*EndMomRequest) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *EndMomRequest) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *EndMomRequest) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+type EndMomReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndMomReply) Reset() {
+	*x = EndMomReply{}
+	mi := &file_agent_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndMomReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndMomReply) ProtoMessage() {}
+
+func (x *EndMomReply) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndMomReply.ProtoReflect.Descriptor instead.
+func (*EndMomReply) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{1}
+}
+
 type DeliverRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`                             // compared first; a new one: report all tasks, then obey
@@ -158,7 +246,7 @@ type DeliverRequest struct {
 
 func (x *DeliverRequest) Reset() {
 	*x = DeliverRequest{}
-	mi := &file_agent_proto_msgTypes[0]
+	mi := &file_agent_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -170,7 +258,7 @@ func (x *DeliverRequest) String() string {
 func (*DeliverRequest) ProtoMessage() {}
 
 func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[0]
+	mi := &file_agent_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -183,7 +271,7 @@ func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliverRequest.ProtoReflect.Descriptor instead.
 func (*DeliverRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{0}
+	return file_agent_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *DeliverRequest) GetEpoch() uint64 {
@@ -223,7 +311,7 @@ type DeliverReply struct {
 
 func (x *DeliverReply) Reset() {
 	*x = DeliverReply{}
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_agent_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -235,7 +323,7 @@ func (x *DeliverReply) String() string {
 func (*DeliverReply) ProtoMessage() {}
 
 func (x *DeliverReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_agent_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -248,7 +336,7 @@ func (x *DeliverReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliverReply.ProtoReflect.Descriptor instead.
 func (*DeliverReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{1}
+	return file_agent_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *DeliverReply) GetAnswers() []*Answer {
@@ -280,7 +368,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -292,7 +380,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -305,7 +393,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{2}
+	return file_agent_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Order) GetId() uint64 {
@@ -474,7 +562,7 @@ type RunJob struct {
 
 func (x *RunJob) Reset() {
 	*x = RunJob{}
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -486,7 +574,7 @@ func (x *RunJob) String() string {
 func (*RunJob) ProtoMessage() {}
 
 func (x *RunJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -499,7 +587,7 @@ func (x *RunJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunJob.ProtoReflect.Descriptor instead.
 func (*RunJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{3}
+	return file_agent_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RunJob) GetAttributes() []*Attribute {
@@ -547,7 +635,7 @@ type Restart struct {
 
 func (x *Restart) Reset() {
 	*x = Restart{}
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -559,7 +647,7 @@ func (x *Restart) String() string {
 func (*Restart) ProtoMessage() {}
 
 func (x *Restart) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -572,7 +660,7 @@ func (x *Restart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restart.ProtoReflect.Descriptor instead.
 func (*Restart) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{4}
+	return file_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Restart) GetSession() int64 {
@@ -593,7 +681,7 @@ type CheckpointJob struct {
 
 func (x *CheckpointJob) Reset() {
 	*x = CheckpointJob{}
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -605,7 +693,7 @@ func (x *CheckpointJob) String() string {
 func (*CheckpointJob) ProtoMessage() {}
 
 func (x *CheckpointJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -618,7 +706,7 @@ func (x *CheckpointJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointJob.ProtoReflect.Descriptor instead.
 func (*CheckpointJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{5}
+	return file_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CheckpointJob) GetDiscard() bool {
@@ -638,7 +726,7 @@ type SignalJob struct {
 
 func (x *SignalJob) Reset() {
 	*x = SignalJob{}
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -650,7 +738,7 @@ func (x *SignalJob) String() string {
 func (*SignalJob) ProtoMessage() {}
 
 func (x *SignalJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -663,7 +751,7 @@ func (x *SignalJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalJob.ProtoReflect.Descriptor instead.
 func (*SignalJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{6}
+	return file_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SignalJob) GetSignal() string {
@@ -686,7 +774,7 @@ type KillJob struct {
 
 func (x *KillJob) Reset() {
 	*x = KillJob{}
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +786,7 @@ func (x *KillJob) String() string {
 func (*KillJob) ProtoMessage() {}
 
 func (x *KillJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +799,7 @@ func (x *KillJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KillJob.ProtoReflect.Descriptor instead.
 func (*KillJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{7}
+	return file_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *KillJob) GetDelayMs() int64 {
@@ -744,7 +832,7 @@ type ForgetJob struct {
 
 func (x *ForgetJob) Reset() {
 	*x = ForgetJob{}
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -756,7 +844,7 @@ func (x *ForgetJob) String() string {
 func (*ForgetJob) ProtoMessage() {}
 
 func (x *ForgetJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -769,7 +857,7 @@ func (x *ForgetJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetJob.ProtoReflect.Descriptor instead.
 func (*ForgetJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{8}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 // AlterJob changes attributes of a running job, such as its limits.
@@ -782,7 +870,7 @@ type AlterJob struct {
 
 func (x *AlterJob) Reset() {
 	*x = AlterJob{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +882,7 @@ func (x *AlterJob) String() string {
 func (*AlterJob) ProtoMessage() {}
 
 func (x *AlterJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +895,7 @@ func (x *AlterJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterJob.ProtoReflect.Descriptor instead.
 func (*AlterJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AlterJob) GetAttributes() []*Attribute {
@@ -829,7 +917,7 @@ type MessageJob struct {
 
 func (x *MessageJob) Reset() {
 	*x = MessageJob{}
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -841,7 +929,7 @@ func (x *MessageJob) String() string {
 func (*MessageJob) ProtoMessage() {}
 
 func (x *MessageJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -854,7 +942,7 @@ func (x *MessageJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageJob.ProtoReflect.Descriptor instead.
 func (*MessageJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{10}
+	return file_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MessageJob) GetText() string {
@@ -895,7 +983,7 @@ type ReleaseNodes struct {
 
 func (x *ReleaseNodes) Reset() {
 	*x = ReleaseNodes{}
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -907,7 +995,7 @@ func (x *ReleaseNodes) String() string {
 func (*ReleaseNodes) ProtoMessage() {}
 
 func (x *ReleaseNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -920,7 +1008,7 @@ func (x *ReleaseNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseNodes.ProtoReflect.Descriptor instead.
 func (*ReleaseNodes) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{11}
+	return file_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReleaseNodes) GetNumber() uint64 {
@@ -963,7 +1051,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -975,7 +1063,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -988,7 +1076,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{12}
+	return file_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Answer) GetOrder() uint64 {
@@ -1028,7 +1116,7 @@ type PingRequest struct {
 
 func (x *PingRequest) Reset() {
 	*x = PingRequest{}
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +1128,7 @@ func (x *PingRequest) String() string {
 func (*PingRequest) ProtoMessage() {}
 
 func (x *PingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +1141,7 @@ func (x *PingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingRequest.ProtoReflect.Descriptor instead.
 func (*PingRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{13}
+	return file_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PingRequest) GetRegister() bool {
@@ -1073,7 +1161,7 @@ type PingReply struct {
 
 func (x *PingReply) Reset() {
 	*x = PingReply{}
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +1173,7 @@ func (x *PingReply) String() string {
 func (*PingReply) ProtoMessage() {}
 
 func (x *PingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +1186,7 @@ func (x *PingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingReply.ProtoReflect.Descriptor instead.
 func (*PingReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{14}
+	return file_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PingReply) GetHost() string {
@@ -1128,7 +1216,7 @@ type TerminalUp struct {
 
 func (x *TerminalUp) Reset() {
 	*x = TerminalUp{}
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1140,7 +1228,7 @@ func (x *TerminalUp) String() string {
 func (*TerminalUp) ProtoMessage() {}
 
 func (x *TerminalUp) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1153,7 +1241,7 @@ func (x *TerminalUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalUp.ProtoReflect.Descriptor instead.
 func (*TerminalUp) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{15}
+	return file_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TerminalUp) GetJob() string {
@@ -1188,7 +1276,7 @@ type TerminalDown struct {
 
 func (x *TerminalDown) Reset() {
 	*x = TerminalDown{}
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1200,7 +1288,7 @@ func (x *TerminalDown) String() string {
 func (*TerminalDown) ProtoMessage() {}
 
 func (x *TerminalDown) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1213,7 +1301,7 @@ func (x *TerminalDown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalDown.ProtoReflect.Descriptor instead.
 func (*TerminalDown) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{16}
+	return file_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TerminalDown) GetFrame() *Frame {
@@ -1236,7 +1324,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1248,7 +1336,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1261,7 +1349,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{17}
+	return file_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Frame) GetKind() FrameKind {
@@ -1300,7 +1388,7 @@ type SetHooksRequest struct {
 
 func (x *SetHooksRequest) Reset() {
 	*x = SetHooksRequest{}
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1312,7 +1400,7 @@ func (x *SetHooksRequest) String() string {
 func (*SetHooksRequest) ProtoMessage() {}
 
 func (x *SetHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1325,7 +1413,7 @@ func (x *SetHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetHooksRequest.ProtoReflect.Descriptor instead.
 func (*SetHooksRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{18}
+	return file_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SetHooksRequest) GetEpoch() uint64 {
@@ -1391,7 +1479,7 @@ type Hook struct {
 
 func (x *Hook) Reset() {
 	*x = Hook{}
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1403,7 +1491,7 @@ func (x *Hook) String() string {
 func (*Hook) ProtoMessage() {}
 
 func (x *Hook) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1416,7 +1504,7 @@ func (x *Hook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hook.ProtoReflect.Descriptor instead.
 func (*Hook) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{19}
+	return file_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Hook) GetName() string {
@@ -1472,7 +1560,7 @@ type ResourceDefinition struct {
 
 func (x *ResourceDefinition) Reset() {
 	*x = ResourceDefinition{}
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1572,7 @@ func (x *ResourceDefinition) String() string {
 func (*ResourceDefinition) ProtoMessage() {}
 
 func (x *ResourceDefinition) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1585,7 @@ func (x *ResourceDefinition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceDefinition.ProtoReflect.Descriptor instead.
 func (*ResourceDefinition) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{20}
+	return file_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResourceDefinition) GetName() string {
@@ -1531,7 +1619,7 @@ type HookFile struct {
 
 func (x *HookFile) Reset() {
 	*x = HookFile{}
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1543,7 +1631,7 @@ func (x *HookFile) String() string {
 func (*HookFile) ProtoMessage() {}
 
 func (x *HookFile) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1556,7 +1644,7 @@ func (x *HookFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookFile.ProtoReflect.Descriptor instead.
 func (*HookFile) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{21}
+	return file_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *HookFile) GetSum() string {
@@ -1584,7 +1672,7 @@ type SetHooksReply struct {
 
 func (x *SetHooksReply) Reset() {
 	*x = SetHooksReply{}
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1684,7 @@ func (x *SetHooksReply) String() string {
 func (*SetHooksReply) ProtoMessage() {}
 
 func (x *SetHooksReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1697,7 @@ func (x *SetHooksReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetHooksReply.ProtoReflect.Descriptor instead.
 func (*SetHooksReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{22}
+	return file_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SetHooksReply) GetMissing() []string {
@@ -1638,7 +1726,11 @@ var File_agent_proto protoreflect.FileDescriptor
 const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"\vagent.proto\x12\n" +
-	"rampart.v1\x1a\fcommon.proto\x1a\fsister.proto\"\x86\x01\n" +
+	"rampart.v1\x1a\fcommon.proto\x1a\fsister.proto\"9\n" +
+	"\rEndMomRequest\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\"\r\n" +
+	"\vEndMomReply\"\x86\x01\n" +
 	"\x0eDeliverRequest\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x1f\n" +
@@ -1766,12 +1858,13 @@ const file_agent_proto_rawDesc = "" +
 	"\x11FRAME_KIND_OUTPUT\x10\b\x12\x14\n" +
 	"\x10FRAME_KIND_TAKEN\x10\t\x12\x12\n" +
 	"\x0eFRAME_KIND_END\x10\n" +
-	"2\x86\x02\n" +
+	"2\xc4\x02\n" +
 	"\x05Agent\x12?\n" +
 	"\aDeliver\x12\x1a.rampart.v1.DeliverRequest\x1a\x18.rampart.v1.DeliverReply\x126\n" +
 	"\x04Ping\x12\x17.rampart.v1.PingRequest\x1a\x15.rampart.v1.PingReply\x12B\n" +
 	"\bSetHooks\x12\x1b.rampart.v1.SetHooksRequest\x1a\x19.rampart.v1.SetHooksReply\x12@\n" +
-	"\bTerminal\x12\x16.rampart.v1.TerminalUp\x1a\x18.rampart.v1.TerminalDown(\x010\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\bTerminal\x12\x16.rampart.v1.TerminalUp\x1a\x18.rampart.v1.TerminalDown(\x010\x01\x12<\n" +
+	"\x06EndMom\x12\x19.rampart.v1.EndMomRequest\x1a\x17.rampart.v1.EndMomReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_agent_proto_rawDescOnce sync.Once
@@ -1786,77 +1879,81 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_agent_proto_goTypes = []any{
 	(ReleaseStep)(0),           // 0: rampart.v1.ReleaseStep
 	(FrameKind)(0),             // 1: rampart.v1.FrameKind
-	(*DeliverRequest)(nil),     // 2: rampart.v1.DeliverRequest
-	(*DeliverReply)(nil),       // 3: rampart.v1.DeliverReply
-	(*Order)(nil),              // 4: rampart.v1.Order
-	(*RunJob)(nil),             // 5: rampart.v1.RunJob
-	(*Restart)(nil),            // 6: rampart.v1.Restart
-	(*CheckpointJob)(nil),      // 7: rampart.v1.CheckpointJob
-	(*SignalJob)(nil),          // 8: rampart.v1.SignalJob
-	(*KillJob)(nil),            // 9: rampart.v1.KillJob
-	(*ForgetJob)(nil),          // 10: rampart.v1.ForgetJob
-	(*AlterJob)(nil),           // 11: rampart.v1.AlterJob
-	(*MessageJob)(nil),         // 12: rampart.v1.MessageJob
-	(*ReleaseNodes)(nil),       // 13: rampart.v1.ReleaseNodes
-	(*Answer)(nil),             // 14: rampart.v1.Answer
-	(*PingRequest)(nil),        // 15: rampart.v1.PingRequest
-	(*PingReply)(nil),          // 16: rampart.v1.PingReply
-	(*TerminalUp)(nil),         // 17: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),       // 18: rampart.v1.TerminalDown
-	(*Frame)(nil),              // 19: rampart.v1.Frame
-	(*SetHooksRequest)(nil),    // 20: rampart.v1.SetHooksRequest
-	(*Hook)(nil),               // 21: rampart.v1.Hook
-	(*ResourceDefinition)(nil), // 22: rampart.v1.ResourceDefinition
-	(*HookFile)(nil),           // 23: rampart.v1.HookFile
-	(*SetHooksReply)(nil),      // 24: rampart.v1.SetHooksReply
-	(*Attribute)(nil),          // 25: rampart.v1.Attribute
-	(*RunHost)(nil),            // 26: rampart.v1.RunHost
-	(*Account)(nil),            // 27: rampart.v1.Account
-	(*Refusal)(nil),            // 28: rampart.v1.Refusal
+	(*EndMomRequest)(nil),      // 2: rampart.v1.EndMomRequest
+	(*EndMomReply)(nil),        // 3: rampart.v1.EndMomReply
+	(*DeliverRequest)(nil),     // 4: rampart.v1.DeliverRequest
+	(*DeliverReply)(nil),       // 5: rampart.v1.DeliverReply
+	(*Order)(nil),              // 6: rampart.v1.Order
+	(*RunJob)(nil),             // 7: rampart.v1.RunJob
+	(*Restart)(nil),            // 8: rampart.v1.Restart
+	(*CheckpointJob)(nil),      // 9: rampart.v1.CheckpointJob
+	(*SignalJob)(nil),          // 10: rampart.v1.SignalJob
+	(*KillJob)(nil),            // 11: rampart.v1.KillJob
+	(*ForgetJob)(nil),          // 12: rampart.v1.ForgetJob
+	(*AlterJob)(nil),           // 13: rampart.v1.AlterJob
+	(*MessageJob)(nil),         // 14: rampart.v1.MessageJob
+	(*ReleaseNodes)(nil),       // 15: rampart.v1.ReleaseNodes
+	(*Answer)(nil),             // 16: rampart.v1.Answer
+	(*PingRequest)(nil),        // 17: rampart.v1.PingRequest
+	(*PingReply)(nil),          // 18: rampart.v1.PingReply
+	(*TerminalUp)(nil),         // 19: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),       // 20: rampart.v1.TerminalDown
+	(*Frame)(nil),              // 21: rampart.v1.Frame
+	(*SetHooksRequest)(nil),    // 22: rampart.v1.SetHooksRequest
+	(*Hook)(nil),               // 23: rampart.v1.Hook
+	(*ResourceDefinition)(nil), // 24: rampart.v1.ResourceDefinition
+	(*HookFile)(nil),           // 25: rampart.v1.HookFile
+	(*SetHooksReply)(nil),      // 26: rampart.v1.SetHooksReply
+	(*Attribute)(nil),          // 27: rampart.v1.Attribute
+	(*RunHost)(nil),            // 28: rampart.v1.RunHost
+	(*Account)(nil),            // 29: rampart.v1.Account
+	(*Refusal)(nil),            // 30: rampart.v1.Refusal
 }
 var file_agent_proto_depIdxs = []int32{
-	4,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
-	14, // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
-	5,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
-	8,  // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
-	9,  // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
-	10, // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
-	11, // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
-	12, // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
-	13, // 8: rampart.v1.Order.release:type_name -> rampart.v1.ReleaseNodes
-	7,  // 9: rampart.v1.Order.checkpoint:type_name -> rampart.v1.CheckpointJob
-	25, // 10: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
-	26, // 11: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
-	6,  // 12: rampart.v1.RunJob.restart:type_name -> rampart.v1.Restart
-	27, // 13: rampart.v1.RunJob.account:type_name -> rampart.v1.Account
-	25, // 14: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
+	6,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
+	16, // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
+	7,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
+	10, // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
+	11, // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
+	12, // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
+	13, // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
+	14, // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
+	15, // 8: rampart.v1.Order.release:type_name -> rampart.v1.ReleaseNodes
+	9,  // 9: rampart.v1.Order.checkpoint:type_name -> rampart.v1.CheckpointJob
+	27, // 10: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
+	28, // 11: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
+	8,  // 12: rampart.v1.RunJob.restart:type_name -> rampart.v1.Restart
+	29, // 13: rampart.v1.RunJob.account:type_name -> rampart.v1.Account
+	27, // 14: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
 	0,  // 15: rampart.v1.ReleaseNodes.step:type_name -> rampart.v1.ReleaseStep
-	25, // 16: rampart.v1.ReleaseNodes.attributes:type_name -> rampart.v1.Attribute
-	26, // 17: rampart.v1.ReleaseNodes.hosts:type_name -> rampart.v1.RunHost
-	28, // 18: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
-	25, // 19: rampart.v1.Answer.used:type_name -> rampart.v1.Attribute
-	25, // 20: rampart.v1.Answer.present:type_name -> rampart.v1.Attribute
-	19, // 21: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
-	19, // 22: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
+	27, // 16: rampart.v1.ReleaseNodes.attributes:type_name -> rampart.v1.Attribute
+	28, // 17: rampart.v1.ReleaseNodes.hosts:type_name -> rampart.v1.RunHost
+	30, // 18: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
+	27, // 19: rampart.v1.Answer.used:type_name -> rampart.v1.Attribute
+	27, // 20: rampart.v1.Answer.present:type_name -> rampart.v1.Attribute
+	21, // 21: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
+	21, // 22: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
 	1,  // 23: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
-	21, // 24: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
-	22, // 25: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
-	23, // 26: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
-	25, // 27: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
-	2,  // 28: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
-	15, // 29: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
-	20, // 30: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
-	17, // 31: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
-	3,  // 32: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
-	16, // 33: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
-	24, // 34: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
-	18, // 35: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
-	32, // [32:36] is the sub-list for method output_type
-	28, // [28:32] is the sub-list for method input_type
+	23, // 24: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
+	24, // 25: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
+	25, // 26: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
+	27, // 27: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
+	4,  // 28: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
+	17, // 29: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
+	22, // 30: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
+	19, // 31: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
+	2,  // 32: rampart.v1.Agent.EndMom:input_type -> rampart.v1.EndMomRequest
+	5,  // 33: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
+	18, // 34: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
+	26, // 35: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
+	20, // 36: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
+	3,  // 37: rampart.v1.Agent.EndMom:output_type -> rampart.v1.EndMomReply
+	33, // [33:38] is the sub-list for method output_type
+	28, // [28:33] is the sub-list for method input_type
 	28, // [28:28] is the sub-list for extension type_name
 	28, // [28:28] is the sub-list for extension extendee
 	0,  // [0:28] is the sub-list for field type_name
@@ -1869,7 +1966,7 @@ func file_agent_proto_init() {
 	}
 	file_common_proto_init()
 	file_sister_proto_init()
-	file_agent_proto_msgTypes[2].OneofWrappers = []any{
+	file_agent_proto_msgTypes[4].OneofWrappers = []any{
 		(*Order_Run)(nil),
 		(*Order_Signal)(nil),
 		(*Order_Kill)(nil),
@@ -1885,7 +1982,7 @@ func file_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   23,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,7 @@ type StopRequest struct {
 	Lift          bool                   `protobuf:"varint,2,opt,name=lift,proto3" json:"lift,omitempty"`       // lift the hosts' deadlines first: jobs run on however long the servers are away
 	Requeue       bool                   `protobuf:"varint,3,opt,name=requeue,proto3" json:"requeue,omitempty"` // order the end of running jobs: they are queued again, or aborted
 	End           bool                   `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`         // end the replicas; else no job starts for a minute
+	Moms          bool                   `protobuf:"varint,6,opt,name=moms,proto3" json:"moms,omitempty"`       // end the moms of all hosts before the replicas
 	Spare         bool                   `protobuf:"varint,5,opt,name=spare,proto3" json:"spare,omitempty"`     // of running jobs, order the end of those only that can go on from a checkpoint or run again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -90,6 +91,13 @@ func (x *StopRequest) GetEnd() bool {
 	return false
 }
 
+func (x *StopRequest) GetMoms() bool {
+	if x != nil {
+		return x.Moms
+	}
+	return false
+}
+
 func (x *StopRequest) GetSpare() bool {
 	if x != nil {
 		return x.Spare
@@ -101,6 +109,7 @@ func (x *StopRequest) GetSpare() bool {
 type StopReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ending        []*EndingReplica       `protobuf:"bytes,1,rep,name=ending,proto3" json:"ending,omitempty"`
+	Unheard       []string               `protobuf:"bytes,2,rep,name=unheard,proto3" json:"unheard,omitempty"` // hosts whose moms were to end and could not be told
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -138,6 +147,13 @@ func (*StopReply) Descriptor() ([]byte, []int) {
 func (x *StopReply) GetEnding() []*EndingReplica {
 	if x != nil {
 		return x.Ending
+	}
+	return nil
+}
+
+func (x *StopReply) GetUnheard() []string {
+	if x != nil {
+		return x.Unheard
 	}
 	return nil
 }
@@ -272,15 +288,17 @@ const file_halt_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
 	"halt.proto\x12\n" +
-	"rampart.v1\"}\n" +
+	"rampart.v1\"\x91\x01\n" +
 	"\vStopRequest\x12\x18\n" +
 	"\areplica\x18\x01 \x01(\tR\areplica\x12\x12\n" +
 	"\x04lift\x18\x02 \x01(\bR\x04lift\x12\x18\n" +
 	"\arequeue\x18\x03 \x01(\bR\arequeue\x12\x10\n" +
-	"\x03end\x18\x04 \x01(\bR\x03end\x12\x14\n" +
-	"\x05spare\x18\x05 \x01(\bR\x05spare\">\n" +
+	"\x03end\x18\x04 \x01(\bR\x03end\x12\x12\n" +
+	"\x04moms\x18\x06 \x01(\bR\x04moms\x12\x14\n" +
+	"\x05spare\x18\x05 \x01(\bR\x05spare\"X\n" +
 	"\tStopReply\x121\n" +
-	"\x06ending\x18\x01 \x03(\v2\x19.rampart.v1.EndingReplicaR\x06ending\"=\n" +
+	"\x06ending\x18\x01 \x03(\v2\x19.rampart.v1.EndingReplicaR\x06ending\x12\x18\n" +
+	"\aunheard\x18\x02 \x03(\tR\aunheard\"=\n" +
 	"\rEndingReplica\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\"\f\n" +

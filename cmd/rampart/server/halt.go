@@ -20,6 +20,11 @@ func (s *Server) endReplica(ctx context.Context, r *state.Replica) error {
 	return err
 }
 
+func (s *Server) endMom(ctx context.Context, h *state.Host, r *api.EndMomRequest) error {
+	_, err := s.moms.Agent(h.Address).EndMom(ctx, connect.NewRequest(r))
+	return err
+}
+
 // endSelf ends this replica after a while; the first word counts.
 func (s *Server) endSelf(after time.Duration) {
 	select {

@@ -41,6 +41,8 @@ const (
 	AgentSetHooksProcedure = "/rampart.v1.Agent/SetHooks"
 	// AgentTerminalProcedure is the fully-qualified name of the Agent's Terminal RPC.
 	AgentTerminalProcedure = "/rampart.v1.Agent/Terminal"
+	// AgentEndMomProcedure is the fully-qualified name of the Agent's EndMom RPC.
+	AgentEndMomProcedure = "/rampart.v1.Agent/EndMom"
 )
 
 // AgentClient is a client for the rampart.v1.Agent service.
@@ -56,6 +58,8 @@ type AgentClient interface {
 	// Terminal connects a terminal to the session of an interactive job. The first message
 	// names the run; frames follow, both ways, until either side is gone.
 	Terminal(context.Context) *connect.BidiStreamForClient[api.TerminalUp, api.TerminalDown]
+	// EndMom ends the mom when the answer has gone out; its jobs run on.
+	EndMom(context.Context, *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error)
 }
 
 // NewAgentClient constructs a client for the rampart.v1.Agent service. By default, it uses the
@@ -93,6 +97,12 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(agentMethods.ByName("Terminal")),
 			connect.WithClientOptions(opts...),
 		),
+		endMom: connect.NewClient[api.EndMomRequest, api.EndMomReply](
+			httpClient,
+			baseURL+AgentEndMomProcedure,
+			connect.WithSchema(agentMethods.ByName("EndMom")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -102,6 +112,7 @@ type agentClient struct {
 	ping     *connect.Client[api.PingRequest, api.PingReply]
 	setHooks *connect.Client[api.SetHooksRequest, api.SetHooksReply]
 	terminal *connect.Client[api.TerminalUp, api.TerminalDown]
+	endMom   *connect.Client[api.EndMomRequest, api.EndMomReply]
 }
 
 // Deliver calls rampart.v1.Agent.Deliver.
@@ -124,6 +135,11 @@ func (c *agentClient) Terminal(ctx context.Context) *connect.BidiStreamForClient
 	return c.terminal.CallBidiStream(ctx)
 }
 
+// EndMom calls rampart.v1.Agent.EndMom.
+func (c *agentClient) EndMom(ctx context.Context, req *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error) {
+	return c.endMom.CallUnary(ctx, req)
+}
+
 // AgentHandler is an implementation of the rampart.v1.Agent service.
 type AgentHandler interface {
 	// Deliver hands over orders, in the order of their ids; every order is delivered
@@ -137,6 +153,8 @@ type AgentHandler interface {
 	// Terminal connects a terminal to the session of an interactive job. The first message
 	// names the run; frames follow, both ways, until either side is gone.
 	Terminal(context.Context, *connect.BidiStream[api.TerminalUp, api.TerminalDown]) error
+	// EndMom ends the mom when the answer has gone out; its jobs run on.
+	EndMom(context.Context, *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error)
 }
 
 // NewAgentHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -170,6 +188,12 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(agentMethods.ByName("Terminal")),
 		connect.WithHandlerOptions(opts...),
 	)
+	agentEndMomHandler := connect.NewUnaryHandler(
+		AgentEndMomProcedure,
+		svc.EndMom,
+		connect.WithSchema(agentMethods.ByName("EndMom")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rampart.v1.Agent/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AgentDeliverProcedure:
@@ -180,6 +204,8 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 			agentSetHooksHandler.ServeHTTP(w, r)
 		case AgentTerminalProcedure:
 			agentTerminalHandler.ServeHTTP(w, r)
+		case AgentEndMomProcedure:
+			agentEndMomHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -203,4 +229,8 @@ func (UnimplementedAgentHandler) SetHooks(context.Context, *connect.Request[api.
 
 func (UnimplementedAgentHandler) Terminal(context.Context, *connect.BidiStream[api.TerminalUp, api.TerminalDown]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Agent.Terminal is not implemented"))
+}
+
+func (UnimplementedAgentHandler) EndMom(context.Context, *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Agent.EndMom is not implemented"))
 }
