@@ -164,9 +164,11 @@ func (m *Mom) answer(ctx context.Context, l *life, o *api.Order, saved map[uint6
 		refusal = &spool.Refusal{Code: uint16(pbs.InvalidRequest), Message: "the order is not open any more"}
 	case !answered:
 		var err error
+		m.received(ctx, o)
 		if refusal, err = m.obey(ctx, l, o, saved); err != nil {
 			return nil, err
 		}
+		m.rejected(ctx, o, refusal)
 		fresh[o.GetId()] = refusal
 	}
 	a := &api.Answer{Order: o.GetId()}

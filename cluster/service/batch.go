@@ -38,6 +38,9 @@ func (c *base) change(ctx context.Context, r connect.AnyRequest, prepare func(p 
 	if err != nil {
 		return state.Result{}, err
 	}
+	if number, known := requestTypes[r.Spec().Procedure]; known {
+		c.received(ctx, r.Peer(), number)
+	}
 	id := requestID(r)
 	result, err := c.requests.do(ctx, requestKey{command.Requester(caller.User), id}, body, func() (state.Result, error) {
 		return c.attempt(ctx, id, body, prepare)

@@ -92,6 +92,10 @@ const (
 	typeStatusNode   = 58
 	typeStatusResv   = 71
 
+	typeStatusSched    = 81
+	typeStatusResource = 82
+	typeStatusHook     = 83
+
 	typeReserve   = 70
 	typeDropResv  = 72
 	typeAlterResv = 91

@@ -43,6 +43,9 @@ type listing struct {
 
 // List reads objects at any replica, served locally (L11).
 func (b *Batch) List(ctx context.Context, r *connect.Request[api.ListRequest], stream *connect.ServerStream[api.ListReply]) error {
+	if number, known := statusType(r.Msg); known {
+		b.received(ctx, r.Peer(), number)
+	}
 	return b.listed(ctx, r.Msg, stream.Send)
 }
 
@@ -57,11 +60,7 @@ func (b *Batch) listed(ctx context.Context, r *api.ListRequest, send func(*api.L
 		}
 		return send(reply)
 	})
-	number, known := statusTypes[r.GetKind()]
-	if number == typeStatus && len(r.GetWhere()) > 0 {
-		number = typeSelect
-	}
-	if known {
+	if number, known := statusType(r); known {
 		b.rejectedAs(ctx, number, cmp.Or(err, refused))
 	}
 	return err

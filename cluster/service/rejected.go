@@ -1,9 +1,11 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"connectrpc.com/connect"
@@ -29,6 +31,38 @@ var requestTypes = map[string]int{
 var statusTypes = map[api.ObjectKind]int{
 	api.ObjectKind_OBJECT_KIND_JOB: typeStatus, api.ObjectKind_OBJECT_KIND_QUEUE: typeStatusQueue, api.ObjectKind_OBJECT_KIND_SERVER: typeStatusServer,
 	api.ObjectKind_OBJECT_KIND_VNODE: typeStatusNode, api.ObjectKind_OBJECT_KIND_HOST: typeStatusNode, api.ObjectKind_OBJECT_KIND_RESERVATION: typeStatusResv,
+	api.ObjectKind_OBJECT_KIND_SCHED: typeStatusSched, api.ObjectKind_OBJECT_KIND_RESOURCE: typeStatusResource, api.ObjectKind_OBJECT_KIND_HOOK: typeStatusHook,
+	api.ObjectKind_OBJECT_KIND_PBSHOOK: typeStatusHook,
+}
+
+// received logs a request that has come, in the words of PBS. Where PBS has the number of a socket, it is the port of whoever is at the other end of the
+// connection, 0 if there is none.
+func (c *base) received(ctx context.Context, peer connect.Peer, number int) {
+	if c.Log == nil {
+		return
+	}
+	_, port, _ := net.SplitHostPort(peer.Addr)
+	text := fmt.Sprintf("Type %d request received from %s, sock=%s", number, asker(ctx), cmp.Or(port, "0"))
+	if err := c.Log.Write(time.Now(), pbs.LogDebug2, "Req", "", text); err != nil {
+		c.Logger.Error("write the server log", "error", err)
+	}
+}
+
+// asker returns who has sent a request.
+func asker(ctx context.Context) string {
+	if caller, ok := transport.CallerFrom(ctx); ok {
+		return caller.User.String()
+	}
+	return ""
+}
+
+// statusType returns the number of a request for the status of objects.
+func statusType(r *api.ListRequest) (number int, known bool) {
+	number, known = statusTypes[r.GetKind()]
+	if number == typeStatus && len(r.GetWhere()) > 0 {
+		number = typeSelect
+	}
+	return number, known
 }
 
 // rejected logs a request that was refused, in the words of PBS. What has failed for other reasons
@@ -45,11 +79,7 @@ func (c *base) rejectedAs(ctx context.Context, number int, err error) {
 	if !ok || c.Log == nil {
 		return
 	}
-	who := ""
-	if caller, ok := transport.CallerFrom(ctx); ok {
-		who = caller.User.String()
-	}
-	text := fmt.Sprintf("Reject reply code=%d, aux=0, type=%d, from %s", refusal.Code.Number(), number, who)
+	text := fmt.Sprintf("Reject reply code=%d, aux=0, type=%d, from %s", refusal.Code.Number(), number, asker(ctx))
 	if err := c.Log.Write(time.Now(), pbs.LogDebug, "Req", "req_reject", text); err != nil {
 		c.Logger.Error("write the server log", "error", err)
 	}
