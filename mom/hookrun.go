@@ -246,6 +246,8 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 		switch n.Kind {
 		case hook.NoteVerdict:
 			m.lines.write(pbs.LogDebug2, "Hook", n.Object, n.Text)
+		case hook.NotePerf:
+			m.lines.write(pbs.LogDebug4|pbs.LogPerf, "Hook", n.Object, n.Text)
 		case hook.NoteMessage:
 			m.lines.write(pbs.LogDebug3, "Hook", n.Object, n.Text)
 			if t != nil && e.Event == "execjob_end" { // nobody is told of it but by the log: the job is over

@@ -15,6 +15,7 @@ const (
 	LogResv     uint16 = 0x0200 // reservations
 	LogDebug3   uint16 = 0x0400 // rarer
 	LogDebug4   uint16 = 0x0800 // rarest
+	LogPerf     uint16 = 0x1000 // how long things took
 	LogForce    uint16 = 0x8000 // written whatever the mask says; never printed
 )
 

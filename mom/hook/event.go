@@ -156,6 +156,14 @@ type Answer struct {
 	Reboot  string            `json:"reboot"`  // the host is to be restarted, by this command
 
 	Output string `json:"-"` // what the script printed, bounded
+
+	Took Took `json:"took"` // by the script itself
+}
+
+// Took is what something took of time and of processor time, in seconds.
+type Took struct {
+	Wall float64 `json:"walltime"`
+	CPU  float64 `json:"cputime"`
 }
 
 // apply makes the changes of a hook what the next one sees.

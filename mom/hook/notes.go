@@ -3,8 +3,10 @@ package hook
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Note is a line about a hook for the log of its daemon, in PBS's words.
@@ -23,6 +25,7 @@ const (
 	NoteMessage                 // what it said when it refused
 	NoteFault                   // why a script has failed, line by line
 	NoteChange                  // what a hook has set of a job
+	NotePerf                    // how long it took
 )
 
 // noted adds what the log is to have of the answer of one hook.
@@ -43,6 +46,24 @@ func (o *Outcome) noted(h *Hook, e *Event, a *Answer) {
 
 func (o *Outcome) note(kind NoteKind, object, text string) {
 	o.Notes = append(o.Notes, Note{kind, object, strings.ReplaceAll(text, "\n", " ")})
+}
+
+// timed says how long a hook took, for the daemon that asked it and by itself: what the daemon did meanwhile in its own process is next to nothing, so
+// the processor time of both is the script's.
+func (o *Outcome) timed(h *Hook, e *Event, wall time.Duration, own Took) {
+	label := fmt.Sprintf("label=hook_%s_%s_%d", e.Event, h.Name, os.Getpid())
+	what := "server_process_hooks"
+	if e.Mom {
+		what = "mom_process_hooks"
+	}
+	perf := func(text string) { o.note(NotePerf, "hook_perf_stat", label+" action="+text) }
+	stop := func(action string, t Took) {
+		perf(fmt.Sprintf("%s walltime=%f cputime=%f profile_stop", action, t.Wall, t.CPU))
+	}
+	perf(what + " profile_start")
+	perf("run_code profile_start")
+	stop("run_code", own)
+	stop(what, Took{wall.Seconds(), own.CPU})
 }
 
 // failed says why a hook has not come to its end.

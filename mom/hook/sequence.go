@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // An Outcome is what came of all hooks of an event.
@@ -37,12 +38,14 @@ func sequence(ctx context.Context, do func(context.Context, Run) (*Answer, error
 		run := runs[i]
 		run.Event = e
 		a, err := (*Answer)(nil), run.Broken
+		began := time.Now()
 		if err == nil {
 			a, err = do(ctx, run)
 		}
 		if err != nil {
 			a = &Answer{Failure: err.Error()}
 		}
+		out.timed(&run.Hook, e, time.Since(began), a.Took)
 		a.bound(run.Hook.Attrs["user"] == pbsUser)
 		if a.Restart {
 			out.Restart, out.Restarts = true, append(out.Restarts, run.Hook.Name)

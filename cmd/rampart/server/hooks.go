@@ -180,6 +180,8 @@ func (h *hooks) note(e *hook.Event, n hook.Note) {
 	switch n.Kind {
 	case hook.NoteVerdict:
 		h.write(pbs.LogDebug2, "Hook", n.Object, n.Text)
+	case hook.NotePerf:
+		h.write(pbs.LogDebug4|pbs.LogPerf, "Hook", n.Object, n.Text)
 	case hook.NoteMessage:
 		h.write(pbs.LogDebug3, "Hook", n.Object, n.Text)
 	case hook.NoteFault:
