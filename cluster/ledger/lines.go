@@ -57,7 +57,7 @@ func lines(e state.Event, home string) []line {
 		return []line{{pbs.LogSystem, "Node", e.Object, join("node down", e.Text)}}
 	case state.HostGivenUp:
 		return []line{{pbs.LogSystem, "Node", e.Object, givenUpText(e)}}
-	case state.VnodeLeft:
+	case state.VnodeLeft, state.VnodeChanged:
 		return []line{{pbs.LogDebug2, "Node", e.Object, e.Text}}
 	case state.HostTroubled:
 		return []line{{pbs.LogSystem, "Node", e.Object, troubleText(e)}}

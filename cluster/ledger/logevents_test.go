@@ -68,6 +68,7 @@ func TestLines_Objects(t *testing.T) {
 	for want, e := range map[string]state.Event{
 		"0004;Hook;h1;created at request of root@s1":            {Kind: state.ObjectChanged, Object: "hook h1", By: by, Text: "created"},
 		"0004;Svr;queue q2;deleted at request of root@s1":       {Kind: state.ObjectChanged, Object: "queue q2", By: by, Text: "deleted"},
+		"0100;Node;a;set_vnode_state;vnode.state=0x1":           {Kind: state.VnodeChanged, Object: "a", Text: "set_vnode_state;vnode.state=0x1"},
 		"0100;Node;hosta;autocreated vnode v1":                  {Kind: state.HookVnodeChanged, Object: "hosta", Text: "autocreated vnode v1"},
 		"0080;Req;;successfully deleted hook file h1.PY from a": {Kind: state.HookFileDeleted, Object: "h1.PY", Text: "a"},
 	} {

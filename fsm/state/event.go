@@ -67,6 +67,8 @@ const (
 	ReservationOver    // log only: an occurrence is over, or it was deleted; By
 
 	JobAccrued // log only: Text is what its accrue_type is by now, and was
+
+	VnodeChanged // log only: Object is the vnode, Text what its state is by now, and was
 )
 
 // An Event tells what a proposal did, for accounting and logs. It is the same on

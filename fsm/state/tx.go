@@ -87,6 +87,9 @@ func (tx *Tx) store(old, v *Vnode) {
 	tx.inPartition.move(old, v, (*Vnode).isParted)
 	tx.sharers.move(old, v, (*Vnode).anyIndirect)
 	tx.fading.move(old, v, (*Vnode).fades)
+	if old != nil && old.Flags != v.Flags {
+		tx.Emit(Event{Kind: VnodeChanged, Object: string(v.Name), Text: changedState(old, v)})
+	}
 	if old == nil || old.Flags != v.Flags || !sameItems(old.Reported, v.Reported) || !sameItems(old.Configured, v.Configured) {
 		tx.touchVnode(v.Name)
 	}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,6 +100,36 @@ func (v *Vnode) State() string {
 		return "free"
 	}
 	return strings.Join(words, ",")
+}
+
+// stateBits are PBS's numbers of the states of vnodes; hooks know them as ND_OFFLINE and the like.
+var stateBits = map[string]uint64{
+	"offline": 0x1, "down": 0x2, "stale": 0x8, "job-busy": 0x10, "job-exclusive": 0x20, "busy": 0x80, "state-unknown": 0x100, "resv-exclusive": 0x2000,
+	"maintenance": 0x100000,
+}
+
+// StateBits returns the state of the vnode as PBS's number.
+func (v *Vnode) StateBits() (bits uint64) {
+	for word := range strings.SplitSeq(v.State(), ",") {
+		bits |= stateBits[word]
+	}
+	return bits
+}
+
+// changedState tells of a change of the state of a vnode in PBS's words: with the bits that were set, or left by a mask, or both.
+func changedState(old, v *Vnode) string {
+	was, is := old.StateBits(), v.StateBits()
+	set, left := is&^was, ^(was &^ is)
+	bits, op, number := is, "Nd_State_Set", 0
+	switch {
+	case was&^is == 0:
+		bits, op, number = set, "Nd_State_Or", 1
+	case set == 0:
+		bits, op, number = left, "Nd_State_And", 2
+	}
+	return fmt.Sprintf("set_vnode_state;vnode.state=0x%x vnode_o.state=0x%x vnode.last_state_change_time=%d vnode_o.last_state_change_time=%d "+
+		"state_bits=0x%x state_bit_op_type_str=%s state_bit_op_type_enum=%d",
+		is, was, v.LastStateChange.Unix(), old.LastStateChange.Unix(), bits, op, number)
 }
 
 func (v *Vnode) full() bool {

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,10 +63,47 @@ func TestNotes_Verdicts(t *testing.T) {
 		out := sequence(t.Context(), do, []Run{{Hook: Hook{Name: "h1"}}}, &Event{Event: c.event}, true)
 		var got []string
 		for _, n := range out.Notes {
-			got = append(got, n.Object+" "+n.Text)
+			if n.Kind != NotePerf {
+				got = append(got, n.Object+" "+n.Text)
+			}
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q", c.answer, got)
+		}
+	}
+}
+
+// How long a hook took is told of its script and of all that the daemon did for it, whatever came of it.
+func TestNotes_Perf(t *testing.T) {
+	r := newTestRuntime(t)
+	number := `([0-9]+\.[0-9]{6})`
+	for _, mom := range []bool{false, true} {
+		e, by := queue(), "server_process_hooks"
+		if e.Mom = mom; mom {
+			by = "mom_process_hooks"
+		}
+		script := "import pbs, time\nuntil = time.process_time() + 0.02\nwhile time.process_time() < until: pass\npbs.event().reject('no')\n"
+		out := r.Sequence(t.Context(), []Run{{Hook: Hook{Name: "h1", Attrs: map[string]string{"alarm": "20"}}, Script: []byte(script), Dir: t.TempDir()}}, e, false)
+		var said []string
+		for _, n := range out.Notes {
+			if n.Kind == NotePerf && n.Object == "hook_perf_stat" {
+				said = append(said, n.Text)
+			}
+		}
+		label := `label=hook_queuejob_h1_[0-9]+ action=`
+		found := regexp.MustCompile(`^` + label + by + ` profile_start\n` + label + `run_code profile_start\n` +
+			label + `run_code walltime=` + number + ` cputime=` + number + ` profile_stop\n` +
+			label + by + ` walltime=` + number + ` cputime=` + number + ` profile_stop$`).FindStringSubmatch(strings.Join(said, "\n"))
+		if found == nil {
+			t.Errorf("the log has %q", said)
+			continue
+		}
+		var took [4]float64
+		for i := range took {
+			took[i], _ = strconv.ParseFloat(found[i+1], 64)
+		}
+		if took[0] < 0.019 || took[1] < 0.019 || took[2] < took[0] || took[3] != took[1] {
+			t.Errorf("it took %v", took)
 		}
 	}
 }
@@ -102,9 +140,26 @@ for name in dir(pbs):
 for number in (`+strings.Join(numbers, ", ")+`):
     if len(found.get(number, [])) != 1:
         pbs.logmsg(pbs.EVENT_DEBUG, str(number))
-pbs.logmsg(pbs.EVENT_DEBUG, "%d %d %d %d" % (pbs.PBSE_NONE, pbs.PBSE_UNKJOBID, pbs.PBSE_BADSTATE, pbs.PBSE_HISTJOBID))
+pbs.logmsg(pbs.EVENT_DEBUG, "%d %d %d %d %d %d" % (pbs.PBSE_NONE, pbs.PBSE_UNKJOBID, pbs.PBSE_BADSTATE, pbs.PBSE_HISTJOBID, pbs.PBSE_HOOK_REJECT, pbs.PBSE_JOBNBIG))
 `)
-	if want := []string{"0 15001 15016 15139"}; !slices.Equal(lines, want) {
+	if want := []string{"0 15001 15016 15139 15169 15173"}; !slices.Equal(lines, want) {
 		t.Errorf("not named once each: %q, want %q", lines, want)
+	}
+}
+
+// The state of a vnode is bits, the same as in the log of the server, and hooks take it apart; a duration that is written in seconds is one as well.
+func TestRuntime_VnodeStates(t *testing.T) {
+	vn := func(name, state string) Object { return Object{Name: name, Attrs: []Attr{{"state", "", state}}} }
+	e := &Event{Event: "modifyvnode", Vnode: new(vn("a", "down,offline,job-exclusive,busy")), VnodeOld: new(vn("a", "free"))}
+	_, lines := try(t, newTestRuntime(t), e, `import pbs
+e = pbs.event()
+for v in e.vnode, e.vnode_o:
+    pbs.logmsg(pbs.EVENT_DEBUG, "%s %s %s" % (hex(v.state), ",".join(sorted(v.extract_state_strs())), sum(v.extract_state_ints()) == v.state))
+pbs.logmsg(pbs.EVENT_DEBUG, " ".join("%s=%d" % (name, bit) for name, bit in sorted((name, bit) for bit, name in pbs.REVERSE_NODE_STATE.items())))
+pbs.logmsg(pbs.EVENT_DEBUG, type(pbs._types._seconds(5)).__name__)
+`)
+	want := []string{"0xa3 ND_BUSY,ND_DOWN,ND_JOB_EXCLUSIVE,ND_OFFLINE True", "0x0 ND_FREE True"}
+	if len(lines) != 4 || !slices.Equal(lines[:2], want) || !strings.Contains(lines[2], "ND_RESV_EXCLUSIVE=8192") || lines[3] != "duration" {
+		t.Errorf("logged %q", lines)
 	}
 }

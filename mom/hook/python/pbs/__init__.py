@@ -16,9 +16,11 @@ from pbs._types import (
 LOG_DEBUG, LOG_WARNING, LOG_ERROR = 7, 4, 3
 
 ND_PBS = 0
-for _word, _bit in _objects.STATES.items():
-    globals()["ND_" + {"state-unknown": "STATE_UNKNOWN", "provisioning": "PROV", "wait-provisioning": "WAIT_PROV",
-                       "job-busy": "JOBBUSY"}.get(_word, _word.upper().replace("-", "_"))] = _bit
+_states = {
+    "ND_" + {"state-unknown": "STATE_UNKNOWN", "provisioning": "PROV", "wait-provisioning": "WAIT_PROV",
+             "job-busy": "JOBBUSY"}.get(_word, _word.upper().replace("-", "_")): _bit for _word, _bit in _objects.STATES.items()
+}
+globals().update(_states)
 for _n, _word in enumerate(_objects.SHARINGS):
     globals()["ND_" + _word.upper()] = _n
 
@@ -32,7 +34,7 @@ hook_config_filename = None
 pbs_conf = {}
 
 globals().update(_constants.names({
-    "NODE_STATE": {n: v for n, v in globals().items() if n.startswith("ND_") and n not in ("ND_PBS",) and not isinstance(v, str) and "SHARED" not in n and "EXCL" not in n},
+    "NODE_STATE": _states,
     "RESV_STATE": {n.replace("RESV_", "RESV_STATE_", 1): v for n, v in _objects.RESV_STATES.items()},
     "JOB_STATE": {n: v for n, v in globals().items() if n.startswith("JOB_STATE_")},
 }))
@@ -240,8 +242,8 @@ def get_local_host_name():
 
 
 def get_pbs_server_name():
-    """The name of the server."""
-    return get_pbs_conf().get("PBS_SERVER", "")
+    """The name of the server. PBS_SERVER names the hosts of all replicas."""
+    return server().name
 
 
 def get_pbs_conf():

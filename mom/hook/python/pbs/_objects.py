@@ -1,6 +1,7 @@
 """The objects of the module pbs. What a hook changes is kept beside what was there."""
 
 import re
+import sys
 from xml.sax.saxutils import escape, unescape
 
 import pbs._types as types
@@ -9,7 +10,7 @@ from pbs._values import boolean, resource_text, resource_value, schema, type_of
 STATES = {
     "free": 0, "offline": 0x1, "down": 0x2, "stale": 0x8, "job-busy": 0x10, "job-exclusive": 0x20,
     "busy": 0x80, "state-unknown": 0x100, "resv-exclusive": 0x2000, "provisioning": 0x8000,
-    "wait-provisioning": 0x10000, "unresolvable": 0x20000, "sleep": 0x40000,
+    "wait-provisioning": 0x10000, "unresolvable": 0x20000, "sleep": 0x40000, "maintenance": 0x100000,
 }
 SHARINGS = ["default_shared", "ignore_excl", "force_excl", "default_excl", "default_exclhost", "force_exclhost"]
 RESV_STATES = {
@@ -424,6 +425,20 @@ class vnode(_object):
 
     def __str__(self):
         return self._name
+
+
+    def extract_state_strs(self):
+        """The names of the constants that the state is made of."""
+        return [name for _, name in self._states()]
+
+    def extract_state_ints(self):
+        """The constants that the state is made of."""
+        return [bit for bit, _ in self._states()]
+
+    def _states(self):
+        all_states = sys.modules["pbs"].REVERSE_NODE_STATE
+        state = self.state
+        return [(bit, name) for bit, name in sorted(all_states.items()) if bit and state & bit] or [(0, all_states[0])]
 
 
 SETTABLE_VNODE = ("state", "sharing", "ntype", "pcpus", "comment", "hpcbp_*", "resources_available", "current_aoe")

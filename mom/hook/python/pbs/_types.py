@@ -171,6 +171,9 @@ class _seconds(duration):
     __repr__ = __str__
 
 
+_seconds.__name__ = _seconds.__qualname__ = "duration"
+
+
 def duration_to_secs(value):
     """The seconds of a duration."""
     return int(duration(value))

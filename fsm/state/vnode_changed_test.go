@@ -1,0 +1,30 @@
+package state
+
+import (
+	"strings"
+	"testing"
+
+	"rampart/fsm/pbs"
+)
+
+// The log says by PBS's numbers what has become of a vnode, and by which bits.
+func TestChangedState(t *testing.T) {
+	for _, c := range []struct {
+		old, now VnodeFlags
+		want     string
+	}{
+		{0, VnodeOffline, "vnode.state=0x1 vnode_o.state=0x0 vnode.last_state_change_time=7 vnode_o.last_state_change_time=5 state_bits=0x1 state_bit_op_type_str=Nd_State_Or state_bit_op_type_enum=1"},
+		{VnodeOffline | VnodeBusy, VnodeOffline, "vnode.state=0x1 vnode_o.state=0x81 vnode.last_state_change_time=7 vnode_o.last_state_change_time=5 state_bits=0xffffffffffffff7f state_bit_op_type_str=Nd_State_And state_bit_op_type_enum=2"},
+		{VnodeDown | VnodeUnknown, VnodeOffline, "vnode.state=0x1 vnode_o.state=0x102 vnode.last_state_change_time=7 vnode_o.last_state_change_time=5 state_bits=0x1 state_bit_op_type_str=Nd_State_Set state_bit_op_type_enum=0"},
+	} {
+		got := changedState(&Vnode{Flags: c.old, LastStateChange: 5e9}, &Vnode{Flags: c.now, LastStateChange: pbs.Time(7e9)})
+		if text, ok := strings.CutPrefix(got, "set_vnode_state;"); text != c.want || !ok {
+			t.Errorf("%d to %d: %s", c.old, c.now, got)
+		}
+	}
+	for word, bit := range stateBits {
+		if bit&(bit-1) != 0 {
+			t.Errorf("%s is no bit", word)
+		}
+	}
+}
