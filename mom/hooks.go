@@ -3,6 +3,7 @@ package mom
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -41,7 +42,9 @@ func (m *Mom) SetHooks(ctx context.Context, r *connect.Request[api.SetHooksReque
 	}
 	l.hooks.Lock()
 	defer l.hooks.Unlock()
-	change, err := l.hooks.store.Set(manifest(req), contents)
+	next := manifest(req)
+	m.refuseScripts(ctx, l.hooks.store, next)
+	change, err := l.hooks.store.Set(next, contents)
 	if err != nil {
 		m.lines.write(pbs.LogError, "Hook", "SetHooks", err.Error())
 		return nil, connect.NewError(connect.CodeUnavailable, err)
@@ -76,6 +79,34 @@ func (m *Mom) noteHooks(l *life, c hook.Change) (sent []string) {
 	}
 	return sent
 }
+
+// refuseScripts keeps new scripts of hooks from a host that takes none ($reject_root_scripts): a hook that is there keeps its own, and one that is not does
+// not run. The servers hear that the host has what it is to have.
+func (m *Mom) refuseScripts(ctx context.Context, has *hook.Store, next *hook.Manifest) {
+	if !m.settings.Load().NoRootJobs {
+		return
+	}
+	for i := range next.Hooks {
+		h, old := &next.Hooks[i], ""
+		for _, before := range has.Manifest().Hooks {
+			if before.Name == h.Name {
+				old = before.Script
+			}
+		}
+		if h.Script == "" || h.Script == old {
+			continue
+		}
+		h.Script = old
+		m.lines.write(pbs.LogDebug, "Req", "req_reject", fmt.Sprintf("Reject reply code=%d, aux=0, type=%d, from %s", rejectsRootScripts, copyHookFile, sender(ctx)))
+		m.lines.write(pbs.LogError, "Hook", h.Name, "the script of the hook is not taken: $reject_root_scripts is true")
+	}
+}
+
+// What PBS calls the error of a mom that takes no scripts of root, and the request that brings a file of a hook.
+const (
+	rejectsRootScripts = 15168
+	copyHookFile       = 85
+)
 
 func manifest(r *api.SetHooksRequest) *hook.Manifest {
 	m := &hook.Manifest{Generation: r.GetGeneration(), Server: r.GetServer()}
