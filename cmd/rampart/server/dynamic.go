@@ -63,7 +63,7 @@ func ownProgram(path string) error {
 		foreign := ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid()
 		open := info.Mode().Perm()&0o022 != 0 && (!info.IsDir() || info.Mode()&os.ModeSticky == 0)
 		if foreign || open {
-			return fmt.Errorf("%s can be changed by others", at)
+			return fmt.Errorf("%s file has a non-secure file access: %s can be changed by others", path, at)
 		}
 		if at == filepath.Dir(at) {
 			return nil
