@@ -82,6 +82,10 @@ func (m *Mom) Reload() error {
 	if err := m.load(); err != nil {
 		return err
 	}
+	l := m.running()
+	if l != nil {
+		m.judgeLoad(l) // the registration says what came of it
+	}
 	m.registerAgain()
 	select {
 	case m.remeasure <- struct{}{}:
@@ -91,8 +95,7 @@ func (m *Mom) Reload() error {
 	case m.reelim <- struct{}{}:
 	default:
 	}
-	if l := m.running(); l != nil {
-		m.judgeLoad(l)
+	if l != nil {
 		select {
 		case l.hooks.again <- struct{}{}:
 		default:
