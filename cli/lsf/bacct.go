@@ -125,15 +125,17 @@ func (b *bill) charge(j job, t *timeline.Job) {
 		s, _ := megabytes(run.Used["vmem"])
 		mem, swap = max(mem, m), max(swap, s)
 	}
-	waited, turn := began.Sub(t.Queued).Seconds(), end.Sub(t.Queued).Seconds()
-	hog := 0.0
-	if turn > 0 {
-		hog = float64(cpu) / turn
-	}
+	waited, turn, hog := 0.0, 0.0, 0.0
 	b.cpu.add(float64(cpu))
-	b.wait.add(waited)
-	b.turn.add(turn)
-	b.hog.add(hog)
+	if !t.Queued.IsZero() { // else it was queued before the days that were searched
+		waited, turn = began.Sub(t.Queued).Seconds(), end.Sub(t.Queued).Seconds()
+		if turn > 0 {
+			hog = float64(cpu) / turn
+		}
+		b.wait.add(waited)
+		b.turn.add(turn)
+		b.hog.add(hog)
+	}
 	if state == lsf.Done {
 		b.done++
 	} else {

@@ -15,20 +15,19 @@ func RunAll(ctx context.Context, opts Options, logOf func(sched string) Log) err
 	loops, ctx := errgroup.WithContext(ctx)
 	loops.Go(func() error { return New(opts).Run(ctx) })
 	loops.Go(func() error {
-		running := map[string]context.CancelFunc{}
+		f := further{opts: opts, logOf: logOf, running: map[string]*running{}, ended: make(chan struct{}, 1)}
 		var seen *state.Server
 		for {
 			changed := opts.Source.Changed()
 			if s := opts.Source.View().Server(); s != seen {
 				seen = s
-				follow(ctx, loops, running, s, opts, logOf)
+				f.follow(ctx, loops, s)
 			}
 			select {
 			case <-ctx.Done():
-				for _, stop := range running {
-					stop()
-				}
 				return nil
+			case <-f.ended:
+				seen = nil
 			case <-changed:
 			}
 		}
@@ -36,24 +35,53 @@ func RunAll(ctx context.Context, opts Options, logOf func(sched string) Log) err
 	return loops.Wait()
 }
 
-// follow starts the loops of schedulers that were started, and ends those of others.
-func follow(ctx context.Context, loops *errgroup.Group, running map[string]context.CancelFunc, s *state.Server, opts Options, logOf func(sched string) Log) {
-	for name, stop := range running {
+// further are the loops of schedulers beside the default one.
+type further struct {
+	opts    Options
+	logOf   func(sched string) Log
+	running map[string]*running
+	ended   chan struct{} // one of them has ended
+}
+
+type running struct {
+	stop context.CancelFunc
+	over chan struct{}
+}
+
+// follow starts the loops of schedulers that were started, and ends those of others. One that was started again begins when its last
+// loop is over.
+func (f *further) follow(ctx context.Context, loops *errgroup.Group, s *state.Server) {
+	for name, l := range f.running {
+		select {
+		case <-l.over:
+			delete(f.running, name)
+			continue
+		default:
+		}
 		if own, ok := s.Scheduler(name); !ok || !own.Started {
-			stop()
-			delete(running, name)
+			l.stop()
 		}
 	}
 	for i := range s.Scheds {
 		name := s.Scheds[i].Name
-		if running[name] != nil || !s.Scheds[i].Started {
+		if f.running[name] != nil || !s.Scheds[i].Started {
 			continue
 		}
 		own, stop := context.WithCancel(ctx)
-		running[name] = stop
-		o := opts
-		o.Name, o.Turns, o.Rounds, o.Log = name, opts.Turns.Of(name), opts.Rounds.Of(name), logOf(name)
-		loops.Go(func() error { return New(o).Run(own) })
+		l := &running{stop, make(chan struct{})}
+		f.running[name] = l
+		o := f.opts
+		o.Name, o.Turns, o.Rounds, o.Log = name, f.opts.Turns.Of(name), f.opts.Rounds.Of(name), f.logOf(name)
+		loops.Go(func() error {
+			defer stop()
+			err := New(o).Run(own)
+			close(l.over)
+			select {
+			case f.ended <- struct{}{}:
+			default:
+			}
+			return err
+		})
 	}
 }
 

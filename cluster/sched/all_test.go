@@ -235,3 +235,28 @@ func TestPlanner_FollowsItsPartitions(t *testing.T) {
 		}
 	}
 }
+
+// A vnode that is gone is seen although one of another scheduler has come: there are as many as before.
+func TestPlanner_OneGoesAnotherComes(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=2")
+	b.host("hostb", "hostb:ncpus=2")
+	b.manage("create sched sc1 partition=P1 state=idle scheduling=True")
+	id := b.submitTo("workq", "1:ncpus=2")
+	p := sched.NewPlanner()
+	plan := func() string {
+		v, _ := b.store.View().For("default")
+		if all := p.Plan(v, start).Starts; len(all) > 0 {
+			return string(all[0].Job) + " " + all[0].ExecVnode
+		}
+		return "nothing"
+	}
+	if got := plan(); got != string(id)+" (hosta:ncpus=2)" {
+		t.Fatalf("first %s starts", got)
+	}
+	b.manage("delete node hosta")
+	b.manage("create node hostc partition=P1")
+	if got := plan(); got != string(id)+" (hostb:ncpus=2)" {
+		t.Errorf("%s starts", got)
+	}
+}

@@ -12,12 +12,13 @@ type moment struct {
 	index, digest uint64
 	vnodes        int
 	reservations  int
+	newest        uint64 // of the vnodes that there were, by their creation
 	fades         bool   // vnodes may be otherwise than their records
 	scope         string // of the scheduler whose view it is
 }
 
 func momentOf(v *state.View) moment {
-	return moment{v.Index(), v.Digest(), v.VnodeCount(), v.ReservationCount(), v.Fades(), v.Scope()}
+	return moment{v.Index(), v.Digest(), v.VnodeCount(), v.ReservationCount(), v.NewestVnode(), v.Fades(), v.Scope()}
 }
 
 // before reports whether a view is of the same history, then or later.
@@ -65,8 +66,8 @@ func (w *world) changed(v *state.View) (changed []*state.Vnode, same bool) {
 		for vn := range v.VnodesChanged(w.at.index) {
 			i, known := w.byVnode[vn.Name]
 			sees := v.PlansFor(vn)
-			if stale := vn.Flags&state.VnodeStale != 0; (!sees || w.idle && stale) && !known {
-				continue
+			if stale := vn.Flags&state.VnodeStale != 0; (!sees || w.idle && stale) && !known && vn.Seq <= w.at.newest {
+				continue // a new one may stand for one that is gone, and the number of vnodes tells nothing
 			} else if !sees || w.idle && stale || !known || !w.nodes[i].stands(vn) || !w.follows(i, vn) {
 				return nil, false
 			}

@@ -22,7 +22,7 @@ func (l *Loop) hot(ctx context.Context, v *state.View) bool {
 	var starts []Start
 	for j := range v.Jobs() {
 		if j.Halted != "" && j.Startable() {
-			starts = append(starts, Start{Job: j.ID, Select: j.SchedSelect, ExecVnode: j.Halted})
+			starts = append(starts, Start{Job: j.ID, Select: j.SchedSelect, More: j.More(), ExecVnode: j.Halted})
 		}
 	}
 	l.propose(ctx, v, l.approved(ctx, v, starts))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rampart/cluster/sched"
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
@@ -33,6 +34,9 @@ func TestHot_StartsAgainWhatHasEnded(t *testing.T) {
 		l.host("hostb", "hostb:ncpus=2")
 		other := l.submit("ncpus=2")
 		here, there := l.submit("ncpus=2"), l.submit("ncpus=2")
+		for _, name := range []string{"lsf_resreq", "lsf_select"} { // what bsub -R has asked for is looked at again
+			l.do(&command.AlterJob{Job: here, Changes: []command.AttrChange{{Entry: attr.Entry{Name: name, Value: "mem>0"}}}, Hooked: true})
+		}
 		l.do(&command.StartJob{Job: here, ExecVnode: "(hosta:ncpus=2)"}, &command.StartJob{Job: there, ExecVnode: "(hostb:ncpus=2)"})
 		l.do(scheduling("False"))
 		l.do(&command.HaltServers{})

@@ -103,8 +103,12 @@ func (o *Outlook) cycle(about *state.Job) (*cycle, *class) {
 
 // keepAll takes what is kept for jobs that wait, as they have been told, out of what others may have: all but the one that is asked about.
 func (c *cycle) keepAll(about *state.Job) {
+	gone := func(k state.Kept) bool {
+		_, there := c.free.byVnode[k.Vnode]
+		return !there // it is another scheduler's by now
+	}
 	for j := range c.view.Pendings() {
-		if len(j.Pending.Held) == 0 || about != nil && j.ID == about.ID {
+		if len(j.Pending.Held) == 0 || slices.ContainsFunc(j.Pending.Held, gone) || about != nil && j.ID == about.ID {
 			continue
 		}
 		place, _ := j.Resources.Get("place")

@@ -50,8 +50,8 @@ type Start struct {
 	changes []command.AttrChange // by shrinking it to fit, and by the hooks of runjob
 }
 
-// Command returns what starts the job in a state that the start was planned on. Heed: the limits of server and queue are looked
-// at again.
+// Command returns what starts the job in a state that the start was planned on. Heed: the limits of server and queue, and all of its
+// request, are looked at again.
 func (s Start) Command(v *state.View, heed bool) *command.StartJob {
 	return s.command(runTime(v), heed)
 }
@@ -59,7 +59,7 @@ func (s Start) Command(v *state.View, heed bool) *command.StartJob {
 func (s Start) command(when string, heed bool) *command.StartJob {
 	return &command.StartJob{
 		Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: "Job run at " + when + " on " + s.ExecVnode,
-		Changes: s.changes, Choice: s.Choice, More: s.More, Exact: true,
+		Changes: s.changes, Choice: s.Choice, More: s.More, Exact: heed,
 	}
 }
 

@@ -47,7 +47,7 @@ type AlterJob struct {
 // Apply makes all the changes or none. While a job runs only those are allowed
 // that the attribute table says so for.
 func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
-	if err := wholeOnly(c.Job); err != nil && !(c.Hooked && c.Job.Sub() > 0) {
+	if err := wholeOnly(c.Job); err != nil && !(c.Hooked && c.Job.Sub() > 0 && tx.Cluster().FeatureLevel >= LevelObjects) {
 		return err
 	}
 	j, err := c.toAlter(tx)

@@ -226,7 +226,7 @@ func (c *HostDown) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	for _, v := range vnodesOf(tx, c.Host) {
 		down := *v
-		setFlags(&down, down.Flags|flags, m.At)
+		setFlags(&down, down.Flags&^state.VnodeBusy|flags, m.At)
 		tx.PutVnode(&down)
 	}
 	tellLoss(tx, c.Host)

@@ -131,7 +131,7 @@ func notPreempted(tx *state.Tx, id pbs.JobID, run pbs.RunCount, method string) {
 
 // another tells whether preempt_order names a method by which the run has not failed to be preempted yet.
 func another(tx *state.Tx, j *state.Job) bool {
-	for _, word := range strings.Fields(tx.Server().SchedGet("preempt_order")) {
+	for _, word := range strings.Fields(tx.Server().SchedGetOf(tx.SchedulerOf(j.Queue), "preempt_order")) {
 		for _, method := range strings.Split(word, "") {
 			if !strings.Contains(j.Run.Preemption.Failed, method) && Preemptable(j, method) {
 				return true

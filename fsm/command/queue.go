@@ -116,7 +116,7 @@ func partition(tx *state.Tx, old, q *state.Queue) error {
 	part, _ := q.Attrs.Get("partition", "")
 	had, _ := old.Attrs.Get("partition", "")
 	switch {
-	case part == "" || part == had && q.Routes() == old.Routes():
+	case part == "" || part == had && q.Routes() == old.Routes() || tx.Cluster().FeatureLevel < LevelObjects:
 		return nil
 	case q.Routes() && part == had:
 		return pbs.Refuse(pbs.PartitionedRoute)

@@ -48,7 +48,7 @@ func (c *AlterReservation) Apply(tx *state.Tx, m Meta, res *state.Result) error 
 	tx.Emit(state.Event{Kind: state.ReservationAlterAsked, Reservation: &asked, By: m.Asker, Text: c.named()})
 	switch {
 	case r.State == pbs.ResvUnconfirmed: // the request itself is another, and not decided
-		next.Ask = nil
+		next.Ask, next.Denied = nil, nil
 		next.Resources, next.Select, next.Attrs = ask.Resources, ask.Select, ask.Attrs
 		retime(&next, ask)
 		tx.PutReservation(&next)

@@ -71,7 +71,7 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 // run there.
 func onePartition(tx *state.Tx, old, v *state.Vnode) error {
 	queue, part := v.Get("queue"), v.Partition()
-	if part == state.DefaultPartition && part != old.Partition() {
+	if part == state.DefaultPartition && part != old.Partition() && tx.Cluster().FeatureLevel >= LevelObjects {
 		return pbs.Refuse(pbs.DefaultPartition)
 	}
 	if queue == "" || part == "" || queue == old.Get("queue") && part == old.Get("partition") {

@@ -47,6 +47,15 @@ func (t *tables) VnodesChanged(index uint64) iter.Seq[*Vnode] {
 	return t.presented(t.altered.from(&Vnode{Modified: index + 1}))
 }
 
+// NewestVnode returns the sequence number of the vnode that was created last, 0 if there is none.
+func (t *tables) NewestVnode() uint64 {
+	v, ok := t.bySeq.items.Max()
+	if !ok {
+		return 0
+	}
+	return v.Seq
+}
+
 // VnodeCount returns the number of vnodes.
 func (t *tables) VnodeCount() int { return t.vnodes.count() }
 

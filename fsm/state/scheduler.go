@@ -207,7 +207,11 @@ func (t *tables) Decider(r *Reservation) string {
 	if r.State != pbs.ResvUnconfirmed {
 		return s.SchedulerOf(r.Partition)
 	}
-	return s.nextDecider(r.Denied)
+	next := s.nextDecider(r.Denied)
+	if next == "" && slices.Contains(r.Denied, DefaultScheduler) { // who else had a say plans no more: it says so for all
+		return DefaultScheduler
+	}
+	return next
 }
 
 func (s *Server) nextDecider(denied []string) string {

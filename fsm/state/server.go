@@ -15,6 +15,9 @@ func (s *Server) Get(name string) string { return attrValue(attr.Server, s.Attrs
 // SchedGet returns an attribute of the scheduler, its default if it is not set.
 func (s *Server) SchedGet(name string) string { return attrValue(attr.Sched, s.Sched, name) }
 
+// SchedGetOf is SchedGet of any scheduler.
+func (s *Server) SchedGetOf(sched, name string) string { return s.policy(sched).get(name) }
+
 // Bool returns a boolean attribute of the server.
 func (s *Server) Bool(name string) bool { return s.Get(name) == "True" }
 
