@@ -182,6 +182,10 @@ func (m *mom) SetHooks(_ context.Context, r *connect.Request[api.SetHooksRequest
 	return connect.NewResponse(reply), nil
 }
 
+func (m *mom) EndMom(context.Context, *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("nobody asks it here"))
+}
+
 // Terminal is no affair of the duties.
 func (m *mom) Terminal(context.Context) *connect.BidiStreamForClient[api.TerminalUp, api.TerminalDown] {
 	return nil
