@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
 	"rampart/transport/daylog"
+	"rampart/transport/own"
 )
 
 // lookEvery is how often the small processes look at the duties.
@@ -36,7 +38,7 @@ func (c *call) run(ctx context.Context, d duty) error {
 		return c.background(ctx)
 	}
 	pipe := upPipe()
-	lock, err := home.Lock(d.lock)
+	lock, err := c.lock(d.lock)
 	if err != nil {
 		return err
 	}
@@ -73,6 +75,14 @@ func (c *call) run(ctx context.Context, d duty) error {
 			d.look(ctx)
 		}
 	}
+}
+
+// lock is home.Lock. Of a folder outside of the home, such as a scheduler's, that is closed to others which it is in itself alone.
+func (c *call) lock(path string) (*os.File, error) {
+	if filepath.Dir(filepath.Dir(path)) != filepath.Clean(string(c.home)) {
+		return own.Lock(path, os.Getpid())
+	}
+	return home.Lock(path)
 }
 
 // commMain is pbs_comm: what PBS routes between its daemons goes over the replicas' own

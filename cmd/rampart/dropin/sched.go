@@ -53,7 +53,8 @@ type scheduler struct {
 	sum    string       // of the files that it is of
 	last   string       // what was reported
 	tried  time.Time
-	lock   *os.File // of a sched_priv to which it has moved
+	first  string   // the sched_priv whose lock the process holds all its life
+	lock   *os.File // of another sched_priv to which it has moved
 }
 
 func schedMain(ctx context.Context, c *call) error {
@@ -68,6 +69,7 @@ func schedMain(ctx context.Context, c *call) error {
 		}
 		lock = filepath.Join(s.priv, filepath.Base(lock))
 	}
+	s.first = s.priv
 	s.log = newJournal(logs, "pbs_sched", "Sched", daylog.SchedMask)
 	defer s.log.Close()
 	err := c.run(ctx, duty{lock: lock, begin: s.begin, again: s.reconfigure, look: s.look, every: retryEvery})

@@ -165,3 +165,49 @@ func TestScheduler_WaitsForAServer(t *testing.T) {
 		t.Errorf("a refusal is not logged:\n%s", log())
 	}
 }
+
+// TestScheduler_MovesAndComesBack: it goes on with the files of another sched_priv, and with those of the first one, of which it holds the
+// lock all its life; a folder that another process has is none for it.
+func TestScheduler_MovesAndComesBack(t *testing.T) {
+	s, f, log := schedHost(t)
+	s.name, s.first = "sc1", s.priv
+	held, err := s.call.lock(s.call.home.SchedLock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	first, open := s.priv, filepath.Join(t.TempDir(), "open")
+	other := filepath.Join(open, "other")
+	if err := errors.Join(os.MkdirAll(s.log.folder, 0o755), os.MkdirAll(other, 0o755), os.Chmod(open, 0o777|os.ModeSticky)); err != nil {
+		t.Fatal(err)
+	}
+	f.all["sched_log"] = s.log.folder
+	move := func(priv, comment string) {
+		t.Helper()
+		f.all["sched_priv"] = priv
+		s.furtherNow(t.Context(), f.all)
+		if f.all["comment"] != comment {
+			t.Errorf("at %s it says %q, want %q\n%s", priv, f.all["comment"], comment, log())
+		}
+	}
+	for range 2 {
+		move(other, "")
+		move(first, "")
+	}
+	if s.priv != first {
+		t.Errorf("it is at %s", s.priv)
+	}
+	if info, err := os.Stat(open); err != nil || info.Mode()&os.ModeSticky == 0 || info.Mode().Perm() != 0o777 {
+		t.Errorf("what the other folder is in has become %v, %v", info.Mode(), err)
+	}
+	taken, err := s.call.lock(filepath.Join(other, "sched.lock"))
+	if err != nil {
+		t.Fatalf("it still holds the lock that it has left: %v", err)
+	}
+	defer taken.Close()
+	move(other, badPriv)
+	if s.priv != first || f.all["scheduling"] != "False" {
+		t.Errorf("it is at %s, with %v", s.priv, f.all)
+	}
+	move(first, "")
+}

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"rampart/cmd/rampart/home"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport/own"
@@ -97,9 +96,12 @@ func (s *scheduler) move(ctx context.Context, priv string) error {
 	if err := usable(priv); err != nil {
 		return err
 	}
-	lock, err := home.Lock(filepath.Join(priv, filepath.Base(s.call.home.SchedLock())))
-	if err != nil {
-		return err
+	var lock *os.File
+	if priv != s.first { // a second descriptor of this process could not lock that one
+		var err error
+		if lock, err = s.call.lock(filepath.Join(priv, filepath.Base(s.call.home.SchedLock()))); err != nil {
+			return err
+		}
 	}
 	if s.lock != nil {
 		_ = s.lock.Close()

@@ -70,7 +70,7 @@ func (c *call) free(ctx context.Context, path string) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(freeWithin); ; {
-		lock, err := home.Lock(path)
+		lock, err := c.lock(path)
 		if err == nil {
 			return lock.Close()
 		}
