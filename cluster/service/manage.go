@@ -38,7 +38,7 @@ func (b *Batch) Manage(ctx context.Context, r *connect.Request[api.ManageRequest
 	_, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
 		commands, err := directives(p, r.Msg)
 		if err == nil {
-			err = b.ownFolders(p.view, commands)
+			err = b.ownFolders(p, commands)
 		}
 		if err == nil && b.AwaitCycle != nil {
 			b.endScheduling(ctx, p.view, commands)

@@ -142,6 +142,54 @@ func TestManage_FurtherSchedulers(t *testing.T) {
 	}
 }
 
+// The folders of a scheduler are written to on every replica's host: in PBS_HOME they are a scheduler's, and what lies elsewhere is for
+// root on such a host to name.
+func TestManage_SchedFolders(t *testing.T) {
+	b := newBench(t).objects()
+	b.Batch.Home = "/h"
+	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", set("managers", "boss@*")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_SCHED, "sc1"); err != nil {
+		t.Fatal(err)
+	}
+	const root, manager = "root@replica:s1", "boss@login1"
+	more := set("sched_log", "/h/sched_logs_new")
+	more.Op = api.Op_OP_INCREASE
+	for _, c := range []struct {
+		who  string
+		set  *api.Attribute
+		code pbs.Code
+	}{
+		{root, set("sched_log", "/h/server_priv/accounting"), pbs.BadAttributeValue},
+		{root, set("sched_log", "/h/sched_logs_new/../server_logs/"), pbs.BadAttributeValue},
+		{root, set("sched_log", "/h/"), pbs.BadAttributeValue},
+		{root, set("sched_log", "/h/sched_priv_sc1"), pbs.BadAttributeValue},
+		{root, set("sched_priv", "/h/mom_priv"), pbs.BadAttributeValue},
+		{root, more, pbs.BadAttributeValue},
+		{manager, set("sched_log", "/h/server_logs"), pbs.BadAttributeValue},
+		{manager, set("sched_log", "/h/../etc/logs"), pbs.Unauthorized},
+		{manager, set("sched_priv", "/hh/sched_priv_sc1"), pbs.Unauthorized},
+		{manager, set("sched_log", "/h/sched_logs_new"), 0},
+		{manager, set("sched_priv", "/h/sched_priv/sc1"), 0},
+		{root, set("sched_log", "/var/log/sched"), 0},
+		{root, set("sched_priv", "/hh/sched_priv_sc1"), 0},
+	} {
+		_, err := b.Batch.Manage(b.as(c.who), request(&api.ManageRequest{
+			Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_SCHED, Name: "sc1", Changes: []*api.Attribute{c.set},
+		}, ""))
+		if pbs.CodeOf(err) != c.code {
+			t.Errorf("%s sets %v: %v", c.who, c.set, err)
+		}
+	}
+	_, err := b.Batch.Manage(b.as(manager), request(&api.ManageRequest{
+		Verb: api.Verb_VERB_UNSET, Kind: api.ObjectKind_OBJECT_KIND_SCHED, Name: "sc1", Changes: []*api.Attribute{set("sched_log", "")},
+	}, ""))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // What a feature level brought cannot be set before every replica has it.
 func TestManage_KeepsToTheFeatureLevel(t *testing.T) {
 	b := newBench(t)

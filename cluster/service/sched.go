@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
@@ -64,34 +65,54 @@ func schedulers(v *state.View) []string {
 	return names
 }
 
-// ownFolders refuses a scheduler's folder that is another's, which that has without its having been set.
-func (b *Batch) ownFolders(v *state.View, commands []command.Command) error {
+// schedFolders are the folders of the default scheduler in PBS_HOME; the names of those of the others begin with the same.
+var schedFolders = map[string]string{"sched_priv": "sched_priv", "sched_log": "sched_logs"}
+
+// ownFolders refuses a scheduler's folder that it may not have.
+func (b *Batch) ownFolders(p person, commands []command.Command) error {
 	for _, c := range commands {
 		m, ok := c.(*command.ManageSched)
 		if !ok {
 			continue
 		}
 		for _, ch := range m.Changes {
-			refusal := map[string]pbs.Code{"sched_priv": pbs.SchedPrivExists, "sched_log": pbs.SchedLogExists}[ch.Entry.Name]
-			taken := func(name string) bool {
-				return name != m.Name && SchedFolder(v.Server(), b.Home, name, ch.Entry.Name) == filepath.Clean(ch.Entry.Value)
+			if schedFolders[ch.Entry.Name] == "" || ch.Op == command.OpUnset {
+				continue
 			}
-			if refusal != 0 && ch.Op == command.OpSet && slices.ContainsFunc(schedulers(v), taken) {
-				return pbs.Refuse(refusal)
+			if err := b.ownFolder(p, m.Name, ch); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// SchedFolder returns sched_priv or sched_log of a scheduler at a PBS_HOME.
-func SchedFolder(s *state.Server, home, sched, name string) string {
-	folder := filepath.Join(home, map[string]string{"sched_priv": "sched_priv", "sched_log": "sched_logs"}[name])
-	own, ok := s.Scheduler(sched)
+// ownFolder refuses a folder that is another scheduler's, which that has without its having been set, and one in PBS_HOME that is no
+// scheduler's: logs are written there, and old ones removed. What lies elsewhere is named by root on a replica's host.
+func (b *Batch) ownFolder(p person, sched string, ch command.AttrChange) error {
+	name, folder := ch.Entry.Name, filepath.Clean(ch.Entry.Value)
+	taken := func(other string) bool {
+		return other != sched && SchedFolder(p.view.Server(), b.Home, other, name) == folder
+	}
+	within, inHome := strings.CutPrefix(folder+"/", filepath.Clean(b.Home)+"/")
 	switch {
-	case !ok:
+	case ch.Op != command.OpSet, inHome && !strings.HasPrefix(within, schedFolders[name]):
+		return pbs.Attribute(pbs.BadAttributeValue, name)
+	case !inHome && !p.hostRoot():
+		return pbs.Errorf(pbs.Unauthorized, "%s: %s outside of PBS_HOME is set by root on a replica's host", pbs.Unauthorized.Text(), name)
+	case slices.ContainsFunc(schedulers(p.view), taken):
+		return pbs.Refuse(map[string]pbs.Code{"sched_priv": pbs.SchedPrivExists, "sched_log": pbs.SchedLogExists}[name])
+	}
+	return nil
+}
+
+// SchedFolder returns sched_priv or sched_log of a scheduler at a PBS_HOME; of one that is there no more, the one that it has if none is set.
+func SchedFolder(s *state.Server, home, sched, name string) string {
+	folder := filepath.Join(home, schedFolders[name])
+	if sched == schedName {
 		return folder
-	case own.Get(name) != "":
+	}
+	if own, ok := s.Scheduler(sched); ok && own.Get(name) != "" {
 		return filepath.Clean(own.Get(name))
 	}
 	return folder + "_" + sched

@@ -64,7 +64,7 @@ func TestDropIn_Schedulers(t *testing.T) {
 	}
 
 	// A folder that cannot be used stops it; another one is gone on with.
-	a.ok(t, "qmgr", "-c", "set sched sc1 sched_priv="+filepath.Join(a.home, "nowhere"))
+	a.ok(t, "qmgr", "-c", "set sched sc1 sched_priv="+filepath.Join(a.home, "sched_priv_nowhere"))
 	a.prints(t, "    comment = PBS failed validation checks for sched_priv directory", "qmgr", "-c", "list sched sc1")
 	a.prints(t, "    scheduling = False", "qmgr", "-c", "list sched sc1")
 	other := filepath.Join(a.home, "sched_priv_other")

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster/service"
+	"rampart/fsm/state"
 	"rampart/transport/api"
 	"rampart/transport/client"
 )
@@ -21,29 +22,47 @@ const schedLooks = time.Second
 // watchScheds has a scheduler be down whose process, pbs_sched -I NAME on this host, has ended without saying so: it was killed. What
 // happened while this replica did not run counts for nothing, for the end of a host is no order to plan no more.
 func (s *Server) watchScheds(ctx context.Context) error {
-	gone := map[string]string{} // the processes that are known to have ended
+	known := schedEnds{}
 	tick := time.NewTicker(schedLooks)
 	defer tick.Stop()
 	for {
-		view := s.machine.View().Server()
-		for i := range view.Scheds {
-			own := &view.Scheds[i]
-			lock := filepath.Join(service.SchedFolder(view, string(s.config.Home), own.Name, "sched_priv"), "sched.lock")
-			ended := endedOf(lock)
-			known, met := gone[own.Name]
-			if met && ended != "" && ended != known && own.Started {
-				if err := s.sayDown(ctx, own.Name); err != nil {
-					s.logger.Warn("say that a scheduler is down", "scheduler", own.Name, "error", err)
-					continue // it is said at the next look
-				}
+		now := s.machine.View().Server()
+		known.look(now, string(s.config.Home), func(name string) error {
+			err := s.sayDown(ctx, name)
+			if err != nil {
+				s.logger.Warn("say that a scheduler is down", "scheduler", name, "error", err)
 			}
-			gone[own.Name] = ended
+			return err
+		})
+		if err := s.schedLogs.keep(now); err != nil {
+			s.logger.Warn("close the logs of schedulers that were deleted", "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
+	}
+}
+
+// A schedEnd is what the lock file of a scheduler said of a process that has ended.
+type schedEnd struct{ lock, pid string }
+
+// schedEnds are the ends that are known, by scheduler.
+type schedEnds map[string]schedEnd
+
+// look says that schedulers are down whose processes have ended since the last look. What a lock file says that was not looked at before,
+// of a scheduler or in a folder that it was moved to, counts for nothing: the process follows later. Where it cannot be said, the next
+// look says it.
+func (e schedEnds) look(now *state.Server, home string, down func(name string) error) {
+	for i := range now.Scheds {
+		own := &now.Scheds[i]
+		lock := filepath.Join(service.SchedFolder(now, home, own.Name, "sched_priv"), "sched.lock")
+		end, known := schedEnd{lock, endedOf(lock)}, e[own.Name]
+		if known.lock == lock && end.pid != "" && end != known && own.Started && down(own.Name) != nil {
+			continue
+		}
+		e[own.Name] = end
 	}
 }
 
@@ -58,7 +77,7 @@ func endedOf(lock string) string {
 	if err == nil && strings.Contains(string(line), "pbs_sched") {
 		return ""
 	}
-	return lock + " " + pid
+	return pid
 }
 
 // sayDown sets the state of a scheduler, as whoever may manage this host.

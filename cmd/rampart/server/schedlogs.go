@@ -47,6 +47,20 @@ func (l *schedLogs) of(name string) *schedLog {
 	return l.all[name]
 }
 
+// keep closes the logs of schedulers that are there no more.
+func (l *schedLogs) keep(now *state.Server) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var faults []error
+	for name, log := range l.all {
+		if _, there := now.Scheduler(name); !there && name != state.DefaultScheduler {
+			faults = append(faults, log.close())
+			delete(l.all, name)
+		}
+	}
+	return errors.Join(faults...)
+}
+
 // Close closes all of them.
 func (l *schedLogs) Close() error {
 	l.mu.Lock()
