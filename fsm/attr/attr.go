@@ -82,7 +82,7 @@ type Def struct {
 	Shareable    bool   // a value may be @VNODE: the amount of that vnode
 	AlterRunning bool   // may be altered while the job runs (of resources the limits of time alone)
 	OnCreate     bool   // Write holds only when the object is made
-	Fixed        bool   // of the default scheduler it can be unset only
+	Fixed        bool   // of the default scheduler it can be unset only: there it follows from where the leader runs
 	Hidden       bool   // shown only with show_hidden_attribs, or if asked for
 	Default      string // shown and in force when unset
 	Implied      string // in force when unset, and not shown
