@@ -23,7 +23,7 @@ var simulated = map[string][]string{"RV": {"sim", "reservations"}, "RSV": {"sim"
 // elsewhere are the cases of such chapters that no scenario shows yet, by what shows them meanwhile. A case leaves the list with its scenario.
 var elsewhere = map[string][]string{
 	"fsm/resreq, fsm/lsf, cluster/service: jobs get no cu[] yet": {"RSV1"},
-	"fsm/rusage: load indices cannot be reserved yet":                        {"RSV20"},
+	"fsm/rusage: load indices cannot be reserved yet":            {"RSV20"},
 	"cluster/sched, to the second on its bench": {
 		"RSV28", "RSV29", "RSV30", "RSV31", "RSV33", "RSV37", "RSV38", "RSV39", "RSV43", "RSV44", "RSV46", "RSV47", "RSV50",
 	},
