@@ -163,8 +163,14 @@ func TestFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, patience, "the refusal in the mom's log", func() error {
-		return grep(filepath.Join(c.Home("borg"), "mom_logs"), id+";cannot save job")
+	waitFor(t, patience, "the refusal in the mom's log, or what the mom has found before", func() error {
+		err := grep(filepath.Join(c.Home("borg"), "mom_logs"), id+";cannot save job")
+		for _, name := range replicas {
+			if err != nil {
+				err = grep(filepath.Join(c.Home(name), "server_logs"), ";borg;node takes no jobs: the spool cannot be written")
+			}
+		}
+		return err
 	})
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
