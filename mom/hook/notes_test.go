@@ -126,7 +126,7 @@ pbs.logmsg(pbs.EVENT_DEBUG, pbs.REVERSE_RESV_STATE[pbs.RESV_STATE_BEING_ALTERED]
 // Every error of PBS's that this server refuses with has its name in both modules, once.
 func TestRuntime_NamesErrors(t *testing.T) {
 	var numbers []string
-	for n := pbs.UnknownJob; n <= pbs.PartitionApart; n++ {
+	for n := pbs.UnknownJob; n <= pbs.DefaultPartition; n++ {
 		if !strings.HasPrefix(n.Text(), "error ") && (n < pbs.NotAccountHolder || n > pbs.NoServer) {
 			numbers = append(numbers, strconv.Itoa(int(n)))
 		}
