@@ -148,17 +148,21 @@ func (s *Site) insist(ctx context.Context, do func(ctx context.Context) error) e
 	}
 }
 
-// gather ends the sisters' parts. One that does not answer in time is left to the servers:
-// the job does not run again before it has confirmed to them.
+// gather ends the sisters' parts. One that does not answer in time is left to the servers: the job
+// does not run again before it has confirmed to them. Hooks are waited for where they may run: not at
+// one that cannot be reached.
 func (s *Site) gather(ctx context.Context, t Task) Event {
 	bounded, cancel := context.WithTimeout(ctx, endFor+s.patience("execjob_epilogue", "execjob_end", "execjob_abort"))
 	defer cancel()
+	again, enough := context.WithTimeout(bounded, endFor)
+	defer enough()
 	var mu sync.Mutex
+	var once sync.Once
 	ev := Gathered{Shares: make(map[pbs.HostName]Share)}
 	abandoned := t.Result != nil && t.Result.NeverStarted
 	each(bounded, t.members(), func(ctx context.Context, h Host) error {
 		var share Share
-		err := s.insist(ctx, func(ctx context.Context) (err error) {
+		err := s.insist(again, func(context.Context) (err error) {
 			if (mother{t}).dismisses() && !t.Assignment.leaving(h.Name) {
 				share, err = s.dismiss(ctx, t, h)
 			} else {
@@ -168,6 +172,9 @@ func (s *Site) gather(ctx context.Context, t Task) Event {
 		})
 		if err != nil {
 			s.Logger.Warn("a sister's part was not ended", "task", t.Key.String(), "sister", h.Name, "err", err)
+			once.Do(func() {
+				s.Lines.Job(pbs.LogError, t.Key.Job, "Unable to send delete job request to one or more sisters")
+			})
 			return err
 		}
 		mu.Lock()

@@ -13,6 +13,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/mom/spool"
+	"rampart/transport/pause"
 )
 
 // neighbours are the moms of a run's other hosts.
@@ -154,6 +155,60 @@ func TestRunner_CountsSilence(t *testing.T) {
 			if want := []string{c.line, "node EOF 2 (hostc)"}; !slices.Equal(log.all(), want) {
 				t.Errorf("the log has %q, want %q", log.all(), want)
 			}
+		})
+	}
+}
+
+// enders are sisters of which some cannot be reached at the end, and others have hooks that take long.
+type enders struct {
+	neighbours
+	takes map[pbs.HostName]time.Duration
+}
+
+func (e *enders) End(ctx context.Context, h Host, _ spool.TaskKey, _ bool, _ KeptPart) (Share, error) {
+	if e.takes[h.Name] == 0 {
+		return Share{}, errors.New("connection refused")
+	}
+	if !pause.For(ctx, e.takes[h.Name]) {
+		return Share{}, ctx.Err()
+	}
+	return Share{Peak: Peak{CPU: time.Second}}, nil
+}
+
+// patient are hooks at the end whose alarms add up to a time.
+type patient struct {
+	Hooks
+	alarms time.Duration
+}
+
+func (p patient) Patience(...string) time.Duration { return p.alarms }
+
+// The end waits for hooks of sisters that can be reached, and not as long for one that cannot; then the
+// log tells of it as PBS does.
+func TestGather_WaitsForHooksWhereTheyMayRun(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		takes map[pbs.HostName]time.Duration
+		took  time.Duration
+		lines []string
+	}{
+		{"one is down", map[pbs.HostName]time.Duration{"hostc": time.Second}, endFor, []string{"Unable to send delete job request to one or more sisters"}},
+		{"both are down", nil, endFor, []string{"Unable to send delete job request to one or more sisters"}},
+		{"one has hooks", map[pbs.HostName]time.Duration{"hostb": time.Second, "hostc": 40 * time.Second}, 40 * time.Second, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := new(notes)
+				s := &Site{Lines: log, Logger: slog.New(slog.DiscardHandler), Hooks: patient{alarms: time.Minute}, Peers: &enders{takes: c.takes}}
+				begun := time.Now()
+				ev, ok := s.gather(t.Context(), in(Gathering, asked)).(Gathered)
+				if took := time.Since(begun); !ok || took > c.took || took < c.took-joinAgain || len(ev.Shares) != len(c.takes) {
+					t.Errorf("after %s: %+v, want it after %s with the shares of %d sisters", took, ev, c.took, len(c.takes))
+				}
+				if got := log.all(); !slices.Equal(got, c.lines) {
+					t.Errorf("the log says %q, want %q", got, c.lines)
+				}
+			})
 		})
 	}
 }
