@@ -54,7 +54,7 @@ func lines(e state.Event, home string) []line {
 	case state.HostWentUp:
 		return []line{{pbs.LogSystem, "Node", e.Object, "node up"}}
 	case state.HostWentDown:
-		return []line{{pbs.LogSystem, "Node", e.Object, join("node down", e.Text)}}
+		return []line{{pbs.LogSystem, "Node", e.Object, downText(e)}}
 	case state.HostGivenUp:
 		return []line{{pbs.LogSystem, "Node", e.Object, givenUpText(e)}}
 	case state.VnodeLeft, state.VnodeChanged:
@@ -147,6 +147,14 @@ func movedBy(e state.Event) string {
 		return ""
 	}
 	return " at request of " + e.By.String()
+}
+
+func downText(e state.Event) string {
+	text := "node down: " + state.ConnectionClosed
+	if e.Text != "" {
+		text += " (" + e.Text + ")"
+	}
+	return text
 }
 
 func givenUpText(e state.Event) string {

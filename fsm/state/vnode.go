@@ -202,7 +202,7 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 		"pcpus":                  v.pcpus(host),
 		"jobs":                   v.JobsText(),
 		"maintenance_jobs":       v.maintenanceJobs(),
-		"comment":                cmp.Or(v.Comment, host.Ailment()),
+		"comment":                cmp.Or(v.Comment, host.Ailment(), v.absence()),
 		"resv":                   t.reservedText(v),
 		"resv_enable":            boolText(!v.Unreserved),
 		"sharing":                v.SharingText(),
@@ -270,6 +270,17 @@ func (v *Vnode) SharingText() string {
 // Ailment tells why the host takes no jobs though it is up: what its mom says, or what came of the
 // starts there; empty: it takes jobs.
 func (h *Host) Ailment() string { return cmp.Or(h.Trouble, h.Sick) }
+
+// ConnectionClosed is why a mom is down, in PBS's words.
+const ConnectionClosed = "communication closed"
+
+// absence is the comment of a vnode whose mom was there and is down, in PBS's words.
+func (v *Vnode) absence() string {
+	if v.Flags&(VnodeDown|VnodeUnknown) != VnodeDown {
+		return ""
+	}
+	return "node down: " + ConnectionClosed
+}
 
 // NaturalVnode returns the name of the vnode that stands for a host as a whole.
 func (t *tables) NaturalVnode(host pbs.HostName) pbs.VnodeName {
