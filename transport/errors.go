@@ -50,6 +50,7 @@ var wireCodes = map[pbs.Code]connect.Code{
 	pbs.BadSignal:          connect.CodeInvalidArgument,
 	pbs.ScriptTooLarge:     connect.CodeInvalidArgument,
 	pbs.ScriptOverLimit:    connect.CodeInvalidArgument,
+	pbs.LongScriptLimit:    connect.CodeInvalidArgument,
 	pbs.ExpiredRequest:     connect.CodeInvalidArgument,
 	pbs.QueueExists:        connect.CodeAlreadyExists,
 	pbs.NodeExists:         connect.CodeAlreadyExists,

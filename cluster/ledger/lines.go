@@ -72,7 +72,11 @@ func lines(e state.Event, home string) []line {
 		if name, ok := strings.CutPrefix(e.Object, "hook "); ok {
 			class, object = "Hook", name
 		}
-		return []line{{pbs.LogAdmin, class, object, e.Text + " at request of " + e.By.String()}}
+		lines := []line{{pbs.LogAdmin, class, object, e.Text + " at request of " + e.By.String()}}
+		if last, ok := strings.CutPrefix(e.Text, "max_job_sequence_id="); ok && class == "Svr" {
+			lines = append(lines, line{pbs.LogAdmin, class, object, lastJobText(last)})
+		}
+		return lines
 	default:
 		return nil
 	}
@@ -204,4 +208,12 @@ func onHosts(hosts []pbs.HostName) string {
 		return "on host " + string(hosts[0])
 	}
 	return fmt.Sprintf("on host %s and %d more", hosts[0], len(hosts)-1)
+}
+
+// lastJobText tells in PBS's words of a change of max_job_sequence_id.
+func lastJobText(last string) string {
+	if last == "" {
+		return "svr_max_job_sequence_id reverting back to default val 9999999"
+	}
+	return "svr_max_job_sequence_id set to val " + last
 }

@@ -78,3 +78,16 @@ func TestLines_Objects(t *testing.T) {
 		}
 	}
 }
+
+// A change of max_job_sequence_id is told in PBS's words, too.
+func TestLines_LastJob(t *testing.T) {
+	for text, want := range map[string]string{
+		"max_job_sequence_id=10000000": "svr_max_job_sequence_id set to val 10000000",
+		"max_job_sequence_id=":         "svr_max_job_sequence_id reverting back to default val 9999999",
+	} {
+		all := lines(state.Event{Kind: state.ObjectChanged, Object: "server", By: pbs.User{Name: "root", Host: "s1"}, Text: text}, "/home")
+		if len(all) != 2 || all[0].text != text+" at request of root@s1" || all[1] != (line{pbs.LogAdmin, "Svr", "server", want}) {
+			t.Errorf("%s: %+v", text, all)
+		}
+	}
+}

@@ -231,7 +231,7 @@ func TestParseResource(t *testing.T) {
 	}
 }
 
-func TestRefusals_NameNoAttributeWherePBSDoesNot(t *testing.T) {
+func TestRefusals_HaveWordsOfPBS(t *testing.T) {
 	for _, c := range []struct {
 		o                Object
 		name, text, want string
@@ -240,6 +240,12 @@ func TestRefusals_NameNoAttributeWherePBSDoesNot(t *testing.T) {
 		{Vnode, "state", "badstate", "Illegal value for node state", pbs.BadNodeState},
 		{Resource, "type", "nosuch", "Illegal attribute or resource value", pbs.BadAttributeValue},
 		{Resource, "flag", "x", "Illegal attribute or resource value", pbs.BadAttributeValue},
+		{Server, "jobscript_max_size", "3gb", "jobscript max size exceeds 2GB", pbs.LongScriptLimit},
+		{Server, "jobscript_max_size", "much", "Illegal attribute or resource value jobscript_max_size", pbs.BadAttributeValue},
+		{Server, "max_job_sequence_id", "120515", "Cannot set max_job_sequence_id < 9999999, or > 999999999999", pbs.BadAttributeValue},
+		{Server, "max_job_sequence_id", "1000000000000", "Cannot set max_job_sequence_id < 9999999, or > 999999999999", pbs.BadAttributeValue},
+		{Server, "max_job_sequence_id", "-9999999", "Illegal attribute or resource value max_job_sequence_id", pbs.BadAttributeValue},
+		{Server, "max_job_sequence_id", "23545.45", "Illegal attribute or resource value max_job_sequence_id", pbs.BadAttributeValue},
 	} {
 		d, _ := Lookup(c.o, c.name)
 		_, err := d.Parse(c.text)

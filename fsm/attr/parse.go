@@ -41,14 +41,34 @@ func typed(t resource.Type) func(string) (string, bool) {
 	}
 }
 
-// scriptSize reads jobscript_max_size: a size that the replicas can take in one request.
-func scriptSize(text string) (string, bool) {
-	most, err := resource.Parse(resource.Size, strconv.Itoa(pbs.MaxScript))
+// scriptSize reads jobscript_max_size: a size that a PBS takes. No script is longer than pbs.MaxScript, whatever it says.
+func scriptSize(text string) (string, error) {
+	const name = "jobscript_max_size"
+	most, err := resource.Parse(resource.Size, "2gb")
 	if err != nil {
-		return "", false
+		return "", err
 	}
 	size, err := resource.Parse(resource.Size, text)
-	return size.String(), err == nil && size.Cmp(most) <= 0
+	switch {
+	case err != nil:
+		return "", pbs.Attribute(pbs.BadAttributeValue, name)
+	case size.Cmp(most) > 0:
+		return "", pbs.Refuse(pbs.LongScriptLimit)
+	}
+	return size.String(), nil
+}
+
+// lastJob reads max_job_sequence_id.
+func lastJob(text string) (string, error) {
+	const least, most = 9999999, 999999999999
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err != nil || n < 0:
+		return "", pbs.Attribute(pbs.BadAttributeValue, "max_job_sequence_id")
+	case n < least || n > most:
+		return "", pbs.Errorf(pbs.BadAttributeValue, "Cannot set max_job_sequence_id < %d, or > %d", least, most)
+	}
+	return strconv.FormatInt(n, 10), nil
 }
 
 func numberIn(low, high int64) func(string) (string, bool) {

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// MaxScript is the greatest size of a job script, in bytes: what jobscript_max_size can be
+	// MaxScript is the greatest size of a job script, in bytes: whatever jobscript_max_size says
 	// raised to.
 	MaxScript = 100 << 20
 	// LargeScript is from how many bytes on a script is a blob beside the state: the log and

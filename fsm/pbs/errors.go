@@ -76,6 +76,7 @@ const (
 	ArrayWalltimeRange Code = 15165
 	ResourceBusy       Code = 15174
 	ScriptOverLimit    Code = 15175
+	LongScriptLimit    Code = 15176
 	BadResume          Code = 15177
 	ResvNotEmpty       Code = 15178
 	ResvInterferes     Code = 15179
@@ -185,6 +186,7 @@ var texts = map[Code]string{
 	HasFinished:        "Job has finished",
 	ResourceBusy:       "Resource busy",
 	ScriptOverLimit:    "jobscript size exceeded the jobscript_max_size",
+	LongScriptLimit:    "jobscript max size exceeds 2GB",
 	BadResume:          "Job can not be resumed with the requested resume signal",
 	QueueApart:         "queue is not part of partition for node",
 	PartitionApart:     "partition is not part of queue for node",
