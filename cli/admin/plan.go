@@ -72,7 +72,7 @@ func planned(ctx context.Context, client apiconnect.BatchClient, ahead time.Dura
 	header, err := listed(ctx, client, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_VNODE, Attributes: []string{"state"}}, func(o values) {
 		p.Rows = append(p.Rows, o.name)
 		switch state := o.get("state", ""); state {
-		case "free", "job-busy", "job-exclusive", "resv-exclusive", "resv-exclusive,job-busy", "resv-exclusive,job-exclusive":
+		case "free", "job-busy", "job-exclusive", "resv-exclusive", "job-busy,resv-exclusive", "job-exclusive,resv-exclusive":
 		default:
 			p.State[o.name] = state
 		}

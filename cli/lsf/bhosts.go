@@ -130,7 +130,7 @@ func hostStatus(h offer, t tally, busy, long bool) string {
 	switch {
 	case has("state-unknown"):
 		return "unreach"
-	case has("down"), has("stale"), has("unresolvable"), has("initializing"):
+	case has("down"), has("Stale"), has("unresolvable"), has("initializing"):
 		return "unavail"
 	case has("offline"), has("offline_by_mom"), has("maintenance"), has("provisioning"), has("sleep"):
 		return closed("Adm")

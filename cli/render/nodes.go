@@ -65,7 +65,7 @@ func NothingAssigned(a *api.Attribute) bool {
 // write: the node is offline or down.
 func Unavailable(w io.Writer, o *api.Object) bool {
 	state := Find(o, "state", "")
-	for _, word := range []string{"offline", "down", "stale", "state-unknown", "maintenance"} {
+	for _, word := range []string{"offline", "down", "Stale", "state-unknown", "maintenance"} {
 		if strings.Contains(state, word) {
 			fmt.Fprintf(w, "%-20s %s %s\n", o.Name, state, Find(o, "comment", ""))
 			return true

@@ -70,7 +70,7 @@ func TestVnodes_DefinitionFiles(t *testing.T) {
 	define("remove", "two")
 	reread()
 	seen(t, c, "a vnode that is no longer in a file", func(out string) bool {
-		return strings.Contains(out, "state = stale") && strings.Contains(out, "Priority = 9")
+		return strings.Contains(out, "state = Stale") && strings.Contains(out, "Priority = 9")
 	}, "pbsnodes", "-v", "hosta[7]")
 
 	if out, err := c.Output(t.Context(), "qmgr", "-c", "delete node @default"); err != nil {

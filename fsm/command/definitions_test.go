@@ -109,7 +109,7 @@ func TestManageVnode_StandsForItsHost(t *testing.T) {
 	mom := []AttrChange{{Entry: attr.Entry{Name: "Mom", Value: "hosta"}}}
 	w.must(&ManageVnode{Verb: VerbCreate, Vnode: "beside", Changes: mom})
 	definedHost(w)
-	if state := w.shown("beside", "state", ""); state != "stale" {
+	if state := w.shown("beside", "state", ""); state != "Stale" {
 		t.Errorf("a vnode beside the host's own is %s", state)
 	}
 	for _, name := range []pbs.VnodeName{"hosta", "hosta[0]", "beside"} {

@@ -70,31 +70,27 @@ func (v *Vnode) UsableFor(id pbs.ReservationID) bool {
 		!slices.ContainsFunc(v.Reserved, func(r Reserved) bool { return r.Exclusive && r.Reservation != id })
 }
 
-// State returns the vnode's state as pbsnodes prints it.
+// State returns the vnode's state as pbsnodes prints it, its words in PBS's order.
 func (v *Vnode) State() string {
+	alone := v.Exclusive()
 	var words []string
-	for _, f := range []struct {
-		flag VnodeFlags
-		word string
-	}{{VnodeUnknown, "state-unknown"}, {VnodeDown | VnodeTroubled, "down"}, {VnodeOffline, "offline"}, {VnodeStale, "stale"}} {
-		if v.Flags&f.flag != 0 {
-			words = append(words, f.word)
+	for _, w := range []struct {
+		holds bool
+		word  string
+	}{
+		{v.Flags&VnodeUnknown != 0, "state-unknown"},
+		{v.Flags&(VnodeDown|VnodeTroubled) != 0, "down"},
+		{v.Flags&VnodeStale != 0, "Stale"},
+		{v.Flags&VnodeOffline != 0, "offline"},
+		{!alone && v.full(), "job-busy"},
+		{alone, "job-exclusive"},
+		{v.Flags&VnodeBusy != 0, "busy"},
+		{v.ReservedAlone(), "resv-exclusive"},
+		{v.InMaintenance(), "maintenance"},
+	} {
+		if w.holds {
+			words = append(words, w.word)
 		}
-	}
-	if v.InMaintenance() {
-		words = append(words, "maintenance")
-	}
-	if v.ReservedAlone() {
-		words = append(words, "resv-exclusive")
-	}
-	switch {
-	case v.Exclusive():
-		words = append(words, "job-exclusive")
-	case v.full():
-		words = append(words, "job-busy")
-	}
-	if v.Flags&VnodeBusy != 0 {
-		words = append(words, "busy")
 	}
 	if len(words) == 0 {
 		return "free"
@@ -104,7 +100,7 @@ func (v *Vnode) State() string {
 
 // stateBits are PBS's numbers of the states of vnodes; hooks know them as ND_OFFLINE and the like.
 var stateBits = map[string]uint64{
-	"offline": 0x1, "down": 0x2, "stale": 0x8, "job-busy": 0x10, "job-exclusive": 0x20, "busy": 0x80, "state-unknown": 0x100, "resv-exclusive": 0x2000,
+	"offline": 0x1, "down": 0x2, "Stale": 0x8, "job-busy": 0x10, "job-exclusive": 0x20, "busy": 0x80, "state-unknown": 0x100, "resv-exclusive": 0x2000,
 	"maintenance": 0x100000,
 }
 

@@ -28,3 +28,21 @@ func TestChangedState(t *testing.T) {
 		}
 	}
 }
+
+// The words of a state stand in PBS's order, whatever came first.
+func TestState_WordsInPBSOrder(t *testing.T) {
+	for want, v := range map[string]*Vnode{
+		"free":                         {},
+		"job-exclusive,maintenance":    {Jobs: []VnodeJob{{Job: "1.s", Exclusive: true}, {Job: "2.s", Admin: true, Suspended: true}}},
+		"state-unknown,down":           {Flags: VnodeUnknown | VnodeDown},
+		"down,offline":                 {Flags: VnodeOffline | VnodeTroubled},
+		"Stale,offline,busy":           {Flags: VnodeBusy | VnodeOffline | VnodeStale},
+		"resv-exclusive":               {Reserved: []Reserved{{Exclusive: true}}},
+		"offline,busy,resv-exclusive":  {Flags: VnodeOffline | VnodeBusy, Reserved: []Reserved{{Exclusive: true}}},
+		"job-exclusive,resv-exclusive": {Jobs: []VnodeJob{{Exclusive: true}}, Reserved: []Reserved{{Exclusive: true}}},
+	} {
+		if got := v.State(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

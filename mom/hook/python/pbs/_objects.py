@@ -8,7 +8,7 @@ import pbs._types as types
 from pbs._values import boolean, resource_text, resource_value, schema, type_of
 
 STATES = {
-    "free": 0, "offline": 0x1, "down": 0x2, "stale": 0x8, "job-busy": 0x10, "job-exclusive": 0x20,
+    "free": 0, "offline": 0x1, "down": 0x2, "Stale": 0x8, "job-busy": 0x10, "job-exclusive": 0x20,
     "busy": 0x80, "state-unknown": 0x100, "resv-exclusive": 0x2000, "provisioning": 0x8000,
     "wait-provisioning": 0x10000, "unresolvable": 0x20000, "sleep": 0x40000, "maintenance": 0x100000,
 }
