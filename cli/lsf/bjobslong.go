@@ -47,6 +47,15 @@ func (c combiner) selection(text string) resreq.Select {
 	return r.Terms[0].Select
 }
 
+// order reads the keys of a section order; none, if it names a resource that is there no more.
+func (c combiner) order(text string) []resreq.Key {
+	r, err := resreq.Parse("order["+text+"]", c.site)
+	if text == "" || err != nil || len(r.Terms) == 0 {
+		return nil
+	}
+	return r.Terms[0].Order
+}
+
 func (c combiner) combined(text string) string {
 	r, err := resreq.Parse(text, c.site)
 	if err != nil {

@@ -75,6 +75,9 @@ func (s *session) queues(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
+	if len(opts.Operands) == 0 {
+		slices.SortStableFunc(all, func(a, b *api.Object) int { return number(priorityOf(b)) - number(priorityOf(a)) })
+	}
 	tallies, err := s.tallies(ctx, "queue")
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 // aboutHosts are the beginnings of what the scheduler says of jobs for which there is no room on vnodes: of these it is told which
 // host stands in the way how (specification: reservation section 9.2).
 var aboutHosts = []string{
-	"Insufficient amount of resource: ", "Not enough free nodes available", "Not enough total nodes available", "Job would conflict with reservation or top job",
+	"Insufficient amount of resource: ", "Insufficient amount of server resource: ", "Not enough free nodes available", "Not enough total nodes available", "Job would conflict with reservation or top job",
 }
 
 // hostReasons returns why hosts have no room for a job that waits, equal reasons of several hosts in one line; nothing if it waits for
@@ -32,7 +32,8 @@ func (v *jobsView) hostReasons(j job) []string {
 	for _, k := range j.kept() {
 		own[k.host] = k
 	}
-	asked := amount(j.Object, "Resource_List", "select") + " " + amount(j.Object, "Resource_List", "place") + " " + j.get(lsf.JobSelect) + " " + j.get(lsf.JobQueueSelect)
+	asked := amount(j.Object, "Resource_List", "select") + " " + amount(j.Object, "Resource_List", "place") + " " + j.get(lsf.JobSelect) + " " + j.get(lsf.JobQueueSelect) +
+		" " + j.get(lsf.JobOrder) + fmt.Sprint(v.site.wide(j))
 	alike := len(own) == 0 && len(limited) == 0
 	if all, known := v.site.reasons[asked]; known && alike {
 		return all
@@ -58,13 +59,14 @@ func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []str
 	}
 	place, _ := spec.ParsePlace(amount(j.Object, "Resource_List", "place"))
 	where, queue := v.site.site.selection(j.get(lsf.JobSelect)), v.site.site.selection(j.get(lsf.JobQueueSelect))
-	around := v.site.around(where.Given() || queue.Given() || v.site.byAgent)
-	a := asking{sel: sel, place: place, slots: j.slots(), limit: limit, where: where, queue: queue}
+	order, wide := j.get(lsf.JobOrder), v.site.wide(j)
+	around := v.site.around(where.Given() || queue.Given() || v.site.byAgent || order != "" || len(wide) > 0)
+	a := asking{sel: sel, place: place, slots: j.slots(), limit: limit, where: where, queue: queue, wide: wide}
 	var lines []string
 	byText := map[string][]string{}
 	usable, sum, few := 0, 0, []string{}
-	for _, h := range v.site.hosts {
-		why, free := a.reason(around.see(h), own[h.Name])
+	for _, h := range v.site.candidates(around, order) {
+		why, free := a.reason(h, own[h.Name])
 		if why == "" {
 			usable, sum, few = usable+1, sum+free, append(few, h.Name)
 			continue
@@ -93,6 +95,28 @@ func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []str
 	return all
 }
 
+// wide returns what a job asks for of resources that belong to no host.
+func (v *siteView) wide(j job) (all resource.List) {
+	for _, def := range v.defs {
+		if text := amount(j.Object, "Resource_List", def.Name); text != "" && !def.AtHost() && def.Consumable() {
+			all = append(all, resource.Item{Name: def.Name, Value: text})
+		}
+	}
+	return all
+}
+
+// candidates returns the hosts in the order that a job has them in, of the keys of its section order.
+func (v *siteView) candidates(a *around, order string) []sighted {
+	all := make([]sighted, 0, len(v.hosts))
+	for _, h := range v.hosts {
+		all = append(all, a.see(h))
+	}
+	if keys := v.site.order(order); len(keys) > 0 {
+		all = resreq.Candidates(resreq.Simple{Order: keys}, all, "", a.site)
+	}
+	return all
+}
+
 // ofHosts puts the hosts behind a reason: their names, or how many they are.
 func (v *jobsView) ofHosts(reason string, hosts []string) string {
 	reason = strings.TrimSuffix(reason, ";")
@@ -111,6 +135,8 @@ type asking struct {
 	place spec.Place
 	slots int
 	limit atLimit
+
+	wide resource.List // what the job has as a whole
 
 	where, queue resreq.Select // what hosts are asked for that chunks cannot say: in all, and by the queue
 }
@@ -153,7 +179,7 @@ func (a *asking) reason(h sighted, own keeping) (why string, free int) {
 
 // ofChunk is reason for one kind of chunk.
 func (a *asking) ofChunk(h sighted, c spec.Chunk, own keeping, free int) string {
-	slots, times := 1, int64(1)
+	slots, times, named := 1, int64(1), false
 	if n, ok := c.Items.Get("ncpus"); ok {
 		slots = number(n)
 	}
@@ -162,6 +188,7 @@ func (a *asking) ofChunk(h sighted, c spec.Chunk, own keeping, free int) string 
 	}
 	for _, it := range c.Items {
 		def, ok := h.Resource(it.Name)
+		named = named || it.Name == "host"
 		switch {
 		case !ok, it.Name == "ncpus", it.Name == "mpiprocs", it.Name == "ompthreads":
 		case it.Name == "host" && it.Value != h.Name, it.Name == "vnode" && hostOfVnode(it.Value) != h.Name:
@@ -187,6 +214,12 @@ func (a *asking) ofChunk(h sighted, c spec.Chunk, own keeping, free int) string 
 			return fmt.Sprintf(lsf.ReasonUsage, it.Name)
 		}
 	}
+	for _, it := range a.wide {
+		def, _ := h.Resource(it.Name)
+		if has, _, bounded := h.Left(def); bounded && has < def.Measure(it.Value) {
+			return fmt.Sprintf(lsf.ReasonUsage, it.Name)
+		}
+	}
 	switch {
 	case slices.Contains(a.limit.hosts, h.Name):
 		return a.limit.reason
@@ -194,7 +227,7 @@ func (a *asking) ofChunk(h sighted, c spec.Chunk, own keeping, free int) string 
 		return lsf.ReasonSlotLimit
 	case free >= slots:
 		return ""
-	case a.single() && a.slots > 1:
+	case a.single() && a.slots > 1 && (a.place.Arrangement == spec.Pack || !named): // no span is needed where -m says the host
 		return lsf.ReasonOneHost
 	}
 	return lsf.ReasonNoSlots

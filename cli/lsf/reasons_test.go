@@ -39,7 +39,7 @@ func TestHostReasons(t *testing.T) {
 		},
 		{"RSV-29", "Resource_List.select=1:ncpus=1:mem=400mb", []string{full + "4"}, []string{"Job slot limit reached: a;"}},
 		{
-			"RSV-31", "Resource_List.select=2:ncpus=1 Resource_List.ncpus=2 lsf_reserved=(a:ncpus=1)",
+			"RSV-31", "Resource_List.select=1:ncpus=2:mem=60mb:host=a Resource_List.place=free Resource_List.ncpus=2 lsf_reserved=(a:ncpus=1)",
 			[]string{full + "3 resources_reserved.ncpus=1"},
 			[]string{"Not enough job slot(s): a;"},
 		},
@@ -105,6 +105,42 @@ func TestHostReasons_SeesHosts(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s is not true of %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The hosts of a reason stand in the order in which the job has them.
+func TestHostReasons_Order(t *testing.T) {
+	const full = "state=free resources_available.ncpus=4 resources_assigned.ncpus=4"
+	hosts := []offer{{object("a", full), 4}, {object("b", full), 4}, {object("c", full), 4}}
+	for order, want := range map[string]string{"": "a, b, c", "r15s": "b, a, c", "-r15s": "a, b, c", "nosuch": "a, b, c"} {
+		v := &jobsView{long: true, site: &siteView{hosts: hosts, reasons: map[string][]string{}}}
+		v.site.look = func() *around {
+			return &around{hosts: hosts, loads: map[string]loadOf{"a": {"r15s": 0.5}, "b": {"r15s": 0}}}
+		}
+		j := newJob(object("7.srv", "job_state=Q comment=Not_Running:_Not_enough_free_nodes_available Resource_List.select=1:ncpus=1"))
+		j.Attributes = append(j.Attributes, &api.Attribute{Name: lsf.JobOrder, Value: order})
+		if got := v.hostReasons(j); len(got) != 1 || got[0] != "Job slot limit reached: "+want+";" {
+			t.Errorf("order[%s]: %q, want %s", order, got, want)
+		}
+	}
+}
+
+// RSV-47: what the whole cluster has too little of is told of each host that a job could run on.
+func TestHostReasons_Wide(t *testing.T) {
+	defs := []resource.Def{{Name: "lic", Type: resource.Long, Flags: resource.PerQueue}}
+	hosts := []offer{{object("a", "state=free resources_available.ncpus=4 resources_assigned.ncpus=4"), 4}, {object("b", "state=free resources_available.ncpus=4"), 4}}
+	for assigned, want := range map[string][]string{
+		"1": {"Job requirements for reserving resource (lic) not satisfied: a, b;"},
+		"0": {"Not enough job slot(s): b;", "Job slot limit reached: a;"},
+	} {
+		v := &jobsView{long: true, site: &siteView{defs: defs, hosts: hosts, reasons: map[string][]string{}}}
+		v.site.look = func() *around {
+			return &around{defs: defs, hosts: hosts, server: object("srv", "resources_available.lic=1 resources_assigned.lic="+assigned)}
+		}
+		j := newJob(object("7.srv", "job_state=Q comment=Not_Running:_Insufficient_amount_of_server_resource:_lic Resource_List.select=8:ncpus=1 Resource_List.ncpus=8 Resource_List.lic=1"))
+		if got := v.hostReasons(j); !slices.Equal(got, want) {
+			t.Errorf("%s in use: %q, want %q", assigned, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package lsf
 
 import (
+	"slices"
 	"strconv"
 
 	"rampart/fsm/resource"
@@ -23,6 +24,14 @@ func (s *shaper) defined(r resreq.Reservation) (def resource.Def, asked bool, er
 	return def, r.Amount > 0, nil
 }
 
+// byHost reports whether something is asked for that a host gives once, however many of the slots it has.
+func (s *shaper) byHost(u resreq.Usage) bool {
+	return slices.ContainsFunc(u, func(r resreq.Reservation) bool {
+		def, known := s.table.Resource(r.Resource)
+		return known && r.Amount > 0 && def.AtHost() && s.method(r.Resource) != rusage.PerSlot
+	})
+}
+
 // onHost returns what a chunk of so many slots has of its host. Where slots may be on any hosts, what a host gives must
 // be asked for each slot.
 func (s *shaper) onHost(u resreq.Usage, slots int, spanned bool) (resource.List, error) {
@@ -40,7 +49,7 @@ func (s *shaper) onHost(u resreq.Usage, slots int, spanned bool) (resource.List,
 		case s.method(r.Resource) == rusage.PerSlot:
 			amount *= resreq.Amount(slots)
 		case !spanned:
-			return nil, unsupported("rusage[%s=...] of several slots needs span[hosts=1] or span[ptile=N], which say what one host is to give", r.Resource)
+			return nil, unsupported("rusage[%s=...] of several slots needs span[hosts=1], span[ptile=N] or -m, which say what one host is to give", r.Resource)
 		}
 		value, err := valueOf(def, amount)
 		if err != nil {

@@ -103,6 +103,7 @@ func TestShaped(t *testing.T) {
 		{text: "select[!bigmem && type==linux && hname==h1]", slots: 1, sel: "1:ncpus=1:bigmem=False:arch=linux:host=h1", place: "free"},
 		{text: "same[color]", slots: 2, sel: "2:ncpus=1", place: "free:group=color"},
 		{text: "select[bigmem]", slots: 2, host: "h2", sel: "2:ncpus=1:host=h2:bigmem=True", place: "free", describe: "select[hname==h2 && bigmem]"},
+		{text: "rusage[mem=60:lic=1]", slots: 2, host: "h2", sel: "1:ncpus=2:mem=60mb:host=h2", place: "free", wide: "lic=1", describe: "select[hname==h2] rusage[mem=60] span[hosts=1]"},
 		{text: "2*{rusage[mem=10] span[hosts=1]}+4*{select[bigmem]}", slots: 1, sel: "1:ncpus=2:mem=10mb+4:ncpus=1:bigmem=True", place: "free", describe: "2*{rusage[mem=10]}+4*{select[bigmem]}"},
 		{text: "2*{span[ptile=1]}+4*{span[ptile=2]}", slots: 6, sel: "2:ncpus=1+2:ncpus=2", place: "scatter"},
 	} {

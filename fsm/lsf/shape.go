@@ -171,10 +171,16 @@ func (s *shaper) term(t resreq.Term, several bool) error {
 		whole, rest, s.spread = t.Slots/per, t.Slots%per, true
 	default:
 		s.loose = true
+		if s.host != "" && s.byHost(usage) {
+			per, whole = t.Slots, 1
+		}
 	}
 	hosts := whole + min(rest, 1)
 	if t.Slots > 1 && !t.Span.OneHost && t.Span.Ptile == 0 {
 		hosts = 0 // as many as there is room on
+		if s.host != "" {
+			hosts = 1
+		}
 	}
 	if err := s.wide(usage, t.Slots, hosts); err != nil {
 		return err
