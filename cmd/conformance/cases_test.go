@@ -24,10 +24,6 @@ var simulated = map[string][]string{"RV": {"sim", "reservations"}, "RSV": {"sim"
 var elsewhere = map[string][]string{
 	"fsm/resreq, fsm/lsf, cluster/service: jobs get no cu[] yet": {"RSV1"},
 	"fsm/rusage: load indices cannot be reserved yet":            {"RSV20"},
-	"cluster/sched, to the second on its bench": {
-		"RSV28", "RSV29", "RSV30", "RSV31", "RSV33", "RSV37", "RSV38", "RSV39", "RSV43", "RSV44", "RSV46", "RSV47", "RSV50",
-	},
-	"fsm/lsf/conf, cli/lsf, cluster/service, testdata/lsf.txtar": {"RSV24", "RSV25", "RSV36", "RSV55", "RSV56", "RSV58", "RSV59"},
 }
 
 // TestCases_EachHasATest fails for a case of the specification that no test names.
