@@ -67,18 +67,30 @@ func replaceDir(path string, uid, gid int) (aside string, err error) {
 	if err := os.Mkdir(made, 0o700); err != nil {
 		return "", err
 	}
-	dir, err := os.OpenFile(made, unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err == nil {
-		err = errors.Join(handOver(dir, uid, gid), dir.Close())
-	}
+	err = give(made, uid, gid)
 	if err == nil {
 		aside, err = putInPlace(made, path)
 	}
+	if err == nil {
+		return aside, nil
+	}
+	_ = os.Remove(made)
+	if errors.Is(err, unix.EXDEV) {
+		err = give(path, uid, gid) // a folder of a lower layer of an overlay cannot be renamed
+	}
 	if err != nil {
-		_ = os.Remove(made)
 		return "", fmt.Errorf("make %s: %w", path, err)
 	}
-	return aside, nil
+	return "", nil
+}
+
+// give hands the folder at a path over to its owner.
+func give(path string, uid, gid int) error {
+	dir, err := os.OpenFile(path, unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(handOver(dir, uid, gid), dir.Close())
 }
 
 // handOver gives a new folder to its owner. Where others may rename what is not theirs, another

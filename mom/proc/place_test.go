@@ -72,6 +72,38 @@ func TestMakeDirFor_Squatted(t *testing.T) {
 	}
 }
 
+// TestMakeDirFor_LowerLayer: an empty private folder that root has left in the lower layer of an overlay,
+// where it cannot be renamed, is given to the owner; one with something in it is refused.
+func TestMakeDirFor_LowerLayer(t *testing.T) {
+	dir := open(t)
+	for _, name := range []string{"lower/left", "lower/used/deep", "upper", "work", "root"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := filepath.Join(dir, "root")
+	options := "lowerdir=" + dir + "/lower,upperdir=" + dir + "/upper,workdir=" + dir + "/work"
+	if err := syscall.Mount("overlay", root, "overlay", 0, options); err != nil {
+		t.Skip("no overlay can be mounted here:", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(root, syscall.MNT_DETACH) })
+	owner := &Owner{UID: 12345, GID: 23456}
+	path := filepath.Join(root, "left")
+	if aside, err := MakeDirFor(owner, path); err != nil || aside != "" {
+		t.Errorf("aside %q, %v", aside, err)
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode() != os.ModeDir|0o700 || info.Sys().(*syscall.Stat_t).Uid != 12345 {
+		t.Errorf("%v, %v", info, err)
+	}
+	_, err := MakeDirFor(owner, filepath.Join(root, "used"))
+	if _, ok := errors.AsType[*Occupied](err); !ok {
+		t.Errorf("with something in it: %v", err)
+	}
+	if names, err := os.ReadDir(root); err != nil || len(names) != 2 {
+		t.Errorf("left over: %v, %v", names, err)
+	}
+}
+
 // TestMove_TemporaryNameTaken: a file under the name that a delivery uses on its way is not in
 // its way.
 func TestMove_TemporaryNameTaken(t *testing.T) {
