@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,6 +153,9 @@ func (r hookRunner) job(t task.Task) hook.Object {
 	}
 	for _, u := range t.Own() {
 		o.Attrs = append(o.Attrs, hook.Attr{"resources_used", u.Resource, u.Value})
+	}
+	if n := t.Handle.Session; n > 0 && !t.Sister() {
+		o.Attrs = append(o.Attrs, hook.Attr{"session_id", "", strconv.Itoa(n)})
 	}
 	if _, err := os.Stat(r.life.spool.Checkpoint(t.Key.Job)); err == nil {
 		o.Attrs = append(o.Attrs, hook.Checkpointed)

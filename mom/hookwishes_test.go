@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"rampart/mom/hook"
+	"rampart/mom/proc"
 	"rampart/mom/spool"
 	"rampart/mom/task"
 	"rampart/transport/daylog"
@@ -139,5 +140,29 @@ func TestHookRunner_VnodeOfSeveralChunks(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not there: %v", want)
+	}
+}
+
+// Hooks of a job's first host find the session of its program once it runs; a sister knows of none.
+func TestHookRunner_Session(t *testing.T) {
+	sp, err := spool.Open(spool.Options{Home: t.TempDir(), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := hookRunner{&Mom{}, &life{spool: sp}}
+	for _, c := range []struct {
+		name    string
+		session int
+		part    task.Part
+		want    string
+	}{
+		{"before the start", 0, task.Part{}, ""},
+		{"running", 77, task.Part{}, "77"},
+		{"sister", 77, task.Part{Stage: task.PartRunning}, ""},
+	} {
+		job := task.Task{Order: task.Order{Key: spool.TaskKey{Job: "1.srv", Run: 1}}, Handle: proc.Handle{Session: c.session}, Part: c.part}
+		if got := r.jobEvent(job, "execjob_epilogue").Job.Get("session_id", ""); got != c.want {
+			t.Errorf("%s: session_id is %q, want %q", c.name, got, c.want)
+		}
 	}
 }
