@@ -11,6 +11,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/cluster"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/lsf/conf"
@@ -198,7 +199,7 @@ func readFile(path string) (*conf.File, error) {
 
 // Configuration returns what holds as files of LSF: what was read last, with what qmgr has changed of it since.
 func (b *Batch) Configuration(ctx context.Context, _ *connect.Request[api.ConfigurationRequest]) (*connect.Response[api.ConfigurationReply], error) {
-	v, err := b.present(ctx)
+	v, err := b.Replica.Read(ctx, cluster.Fresh) // whoever has just changed it asks any replica
 	if err != nil {
 		return nil, err
 	}
