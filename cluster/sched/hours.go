@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -16,10 +17,12 @@ type hours struct {
 	dedicated               bool
 	begins, ends            pbs.Time // of the dedicated time that is, or comes next; begins 0: none does
 	prime                   bool
-	turns                   pbs.Time // when prime time ends, or begins; 0: it does not
-	spill                   pbs.Time // by how much a job may run into what follows
-	exempt                  bool     // jobs of queues for any time may run into what follows
-	primes, others, opening string   // prefixes of queues
+	turns                   pbs.Time  // when prime time ends, or begins, if jobs may not run into what follows; 0: it does not
+	turn                    time.Time // the same, whatever jobs may do; zero: never
+	outdated                bool      // the year is over that the holidays are of
+	spill                   pbs.Time  // by how much a job may run into what follows
+	exempt                  bool      // jobs of queues for any time may run into what follows
+	primes, others, opening string    // prefixes of queues
 	closed                  map[pbs.QueueName]state.WaitCode
 }
 
@@ -64,14 +67,37 @@ func newHours(v *state.View, now pbs.Time) *hours {
 	}
 	days := attr.HoursOf(text)
 	h.prime = days.Prime(at)
-	if turn, ok := days.Turns(at); ok && s.SchedGet("backfill_prime") == "True" {
-		h.turns = pbs.Time(turn.UnixNano())
+	h.outdated = days.Year != 0 && at.Year() > days.Year
+	if turn, ok := days.Turns(at); ok {
+		h.turn = turn
+		if s.SchedGet("backfill_prime") == "True" {
+			h.turns = pbs.Time(turn.UnixNano())
+		}
 	}
 	if q, err := resource.Parse(resource.Time, s.SchedGet("prime_spill")); err == nil {
 		h.spill = min(pbs.Time(q.Int()), 1<<32) * pbs.Time(time.Second)
 	}
 	h.exempt = s.SchedGet("prime_exempt_anytime_queues") == "True"
 	return h
+}
+
+// lines say in PBS's words what time it is.
+func (h *hours) lines() []Line {
+	var all []Line
+	if h.outdated {
+		all = append(all, Line{Event: pbs.LogAdmin, Class: "Fil", Object: "holidays", Text: "The holiday file is out of date; please update it."})
+	}
+	text := "It is primetime.  It will "
+	if !h.prime {
+		text = "It is non-primetime.  It will "
+	}
+	if h.turn.IsZero() {
+		text += "never end"
+	} else {
+		left := h.turn.Sub(time.Unix(0, int64(h.now)).Truncate(time.Second))
+		text += fmt.Sprintf("end in %d seconds at %s", left/time.Second, h.turn.Format("01/02/2006 15:04:05"))
+	}
+	return append(all, Line{Event: pbs.LogDebug2, Class: "Svr", Text: text})
 }
 
 func begins(queue pbs.QueueName, prefix string) bool {

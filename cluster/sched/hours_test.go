@@ -1,11 +1,18 @@
 package sched_test
 
 import (
+	"context"
+	"log/slog"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rampart/cluster/sched"
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
 
@@ -63,6 +70,46 @@ func TestHours(t *testing.T) {
 				if job, words, _ := strings.Cut(want, " "); !strings.Contains(said[job], words) {
 					t.Errorf("of %s it says %q, want %s", job, said[job], words)
 				}
+			}
+		})
+	}
+}
+
+// The log says in each cycle what time it is, and that the holidays are of a year that is over.
+func TestHours_InTheLog(t *testing.T) {
+	const (
+		week     = "YEAR 2026,weekday 0600 1730,saturday none all,sunday none all"
+		outdated = "Fil;holidays;The holiday file is out of date; please update it."
+	)
+	for _, c := range []struct {
+		holidays, want string
+		outdated       bool
+	}{
+		{"", `primetime\.  It will never end`, false},
+		{"weekday all none,sunday none all", `primetime\.  It will end in 63\d{3} seconds at 11/22/2026 00:00:00`, false},
+		{week, `non-primetime\.  It will end in 17\d{4} seconds at 11/23/2026 06:00:00`, false},
+		{strings.Replace(week, "2026", "2025", 1), `non-primetime\.  It will end in 17\d{4} seconds at 11/23/2026 06:00:00`, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &leader{bench: newBench(t), changed: make(chan struct{})}
+			l.host("hosta", "hosta:ncpus=4")
+			for name, value := range map[string]string{"log_events": "2047", "holidays": c.holidays} {
+				l.do(&command.ManageSched{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: name, Value: value}}}})
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			loop := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Logger: slog.New(slog.DiscardHandler)})
+			done := make(chan error, 1)
+			go func() { done <- loop.Run(ctx) }()
+			l.now(func() { l.submit("ncpus=4") })
+			time.Sleep(time.Second)
+			synctest.Wait()
+			is := regexp.MustCompile("^Svr;;It is " + c.want + "$")
+			if slices.IndexFunc(l.lines, is.MatchString) < 0 || slices.Contains(l.lines, outdated) != c.outdated {
+				t.Errorf("%s:\n%s", c.holidays, strings.Join(l.lines, "\n"))
+			}
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -190,6 +190,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 		l.logAt(started, pbs.LogDebug, "Req", "", cycleStarts)
 	}
 	if !quiet {
+		l.logLines(l.planner.hours.lines())
 		l.logSets(v)
 		l.logLines(plan.Lines)
 	}
