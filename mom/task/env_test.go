@@ -207,7 +207,7 @@ func TestTarget(t *testing.T) {
 		{"hosta:/scratch/x.o12", "oe", "/home/ann/work.o12", "/home/ann/work.o12"},
 		{"hosta:/scratch/x.o12", "oed", "/scratch/x.o12", "/scratch/x.o12"},
 		{"hosta:/scratch/", "od", "/scratch/", "/scratch/12.srv.OU"},
-		{"hostb:/scratch/x.o12", "oed", "hostb:/scratch/x.o12", ""},
+		{"hostb:/scratch/x.o12", "od", "hostb:/scratch/x.o12", ""},
 		{"", "n", "/home/ann/work.o12", ""},
 	} {
 		task := Task{Order: Order{Key: spool.TaskKey{Job: "12.srv"}, Attrs: Attrs{
@@ -223,6 +223,16 @@ func TestTarget(t *testing.T) {
 		}
 		if got := s.direct(task, ann, stdout); got != c.direct {
 			t.Errorf("%s keep %s: written to %q, want %q", c.path, c.keep, got, c.direct)
+		}
+		told := new(notes)
+		s.Lines = told
+		s.tellIndirect(task, ann)
+		var want []string
+		if strings.Contains(c.keep, "od") && c.direct == "" {
+			want = []string{"Direct write is requested for job: 12.srv, but the destination: " + c.want + " is not usecp-able from hosta.example.org"}
+		}
+		if !slices.Equal(told.lines, want) {
+			t.Errorf("%s keep %s: the log says %q", c.path, c.keep, told.lines)
 		}
 	}
 }

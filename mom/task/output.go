@@ -187,6 +187,17 @@ func (s *Site) direct(t Task, a Account, kind string) string {
 	return target.path
 }
 
+// tellIndirect says in the log which streams are collected in the spool although the job wants them in their places from the beginning:
+// those places are of another host.
+func (s *Site) tellIndirect(t Task, a Account) {
+	for _, kind := range t.streams() {
+		if to := s.target(t, a, kind); t.kept(kind) && to.host != "" {
+			s.Lines.File(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("Direct write is requested for job: %s, but the destination: %s:%s is not usecp-able from %s",
+				t.Key.Job, to.host, to.path, s.Host))
+		}
+	}
+}
+
 // defaultName is the file's name when none was asked for: "STDIN.o12", of a subjob
 // "STDIN.o12.3".
 func (o Order) defaultName(kind string) string {
