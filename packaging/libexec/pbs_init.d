@@ -34,7 +34,7 @@ pid_of() {
 	case $pid in
 	'' | *[!0-9]*) return 1 ;;
 	esac
-	[ -r "/proc/$pid/cmdline" ] && tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "pbs_$1"
+	{ tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "pbs_$1"; } 2>/dev/null # it may end meanwhile
 }
 
 lock_of() {

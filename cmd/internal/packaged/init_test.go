@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -56,7 +57,9 @@ func TestInitScript_Restart(t *testing.T) {
 		t.Errorf("status: %s", out)
 	}
 	do("restart")
-	do("stop")
+	if out := do("stop"); !regexp.MustCompile(`^Stopping PBS\nPBS mom - was pid: \d+\n$`).MatchString(out) {
+		t.Errorf("stop: %s", out)
+	}
 	if err := os.Remove(filepath.Join(home, "mom_priv", "mom.lock")); err != nil {
 		t.Fatal(err)
 	}
