@@ -47,6 +47,19 @@ func TestStartJob_HooksChangeTheJob(t *testing.T) {
 	}
 }
 
+// A job that a hook of runjob has ask for a reservation is in one when it runs.
+func TestStartJob_HooksAskForAReservation(t *testing.T) {
+	w := hookedHosts(t)
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List{}.Set("Resource_List", "walltime", "60")})
+	id := pbs.JobID("0.srv")
+	asks := []AttrChange{{Entry: attr.Entry{Name: "create_resv_from_job", Value: "True"}}}
+	w.must(&StartJob{Job: id, ExecVnode: "(a:ncpus=1)", Changes: asks})
+	w.must(&JobStarted{Source: Source{"a", "s", 1}, Job: id, RunCount: 1, Session: 7})
+	if j, _ := w.View().Job(id); j.Reservation == "" || j.Queue != j.Reservation.Queue() {
+		t.Errorf("it runs in %s, of reservation %q", j.Queue, j.Reservation)
+	}
+}
+
 // A subjob that hooks of runjob have altered has a record and a request of its own, waits as those that ran before do, and starts as it is then;
 // the others have that of their array. What an array is told next holds for all of them again.
 func TestAlterJob_HooksAlterASubjob(t *testing.T) {

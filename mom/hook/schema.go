@@ -89,7 +89,7 @@ func SettableQueued() []string { return SettableJob()[1:] }
 // SettableAtStart are the attributes that runjob hooks may set of a job that they let start, and
 // of one that they do not: those of AtRefusal.
 func SettableAtStart() []string {
-	return append([]string{"Resource_List", "Variable_List", "Output_Path", "Error_Path"}, AtRefusal()...)
+	return append([]string{"Resource_List", "Variable_List", "Output_Path", "Error_Path", "Priority", "create_resv_from_job"}, AtRefusal()...)
 }
 
 // AtRefusal are the attributes of a job that runjob hooks may set though they refuse its start:
