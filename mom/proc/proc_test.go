@@ -505,6 +505,29 @@ func TestShim_LimitsAndNice(t *testing.T) {
 	}
 }
 
+// A program has its limits from its first moment on; one that does not run ends as in a shell.
+func TestShim_LimitsOfPrograms(t *testing.T) {
+	for _, c := range []struct {
+		path   string
+		args   []string
+		want   string
+		status int
+	}{
+		{"/bin/sh", []string{"sh", "-c", "ulimit -n; ulimit -f; nice"}, "77\n2\n3\n", 0},
+		{"/nonexistent/program", []string{"program"}, "", 127},
+		{"/etc/passwd", []string{"passwd"}, "", 126},
+	} {
+		l, dir := newLinux(t), folder(t)
+		spec := shell(dir, "")
+		spec.Path, spec.Args = c.path, c.args
+		spec.Limits, spec.Nice = []Limit{{unix.RLIMIT_NOFILE, 77}, {unix.RLIMIT_FSIZE, 1024}, {unix.RLIMIT_CORE, 1 << 62}}, 3
+		end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
+		if err != nil || end.Status != c.status || output(t, spec.Stdout) != c.want {
+			t.Errorf("%s: end %+v, %v, %q", c.path, end, err, output(t, spec.Stdout))
+		}
+	}
+}
+
 // A favoured mom has shims that are, and jobs that are not.
 func TestShim_FavouredMom(t *testing.T) {
 	runtime.LockOSThread() // never unlocked: the thread ends with its priority

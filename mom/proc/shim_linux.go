@@ -60,6 +60,9 @@ func ShimMain(args []string) int {
 	if len(args) == 2 && args[0] == proveFlag {
 		return prove(args[1])
 	}
+	if len(args) > 0 && args[0] == limitFlag {
+		return become(args[1:])
+	}
 	if len(args) != 1 {
 		fmt.Fprintf(os.Stderr, "usage: %s FOLDER\n", ShimName)
 		return 2
@@ -165,20 +168,19 @@ func (s *shim) start() (int, error) {
 		return 0, s.notExecuted(stderr, err)
 	}
 	s.begin(pid)
-	// The script's name comes last: a shell begins under its limits. What does not read
-	// it must not stop us, and what is too long for the pipe never happens here.
+	// What does not read the script's name must not stop us, and what is too long for the pipe never happens here.
 	_ = feed.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = feed.WriteString(s.spec.Stdin)
 	return pid, nil
 }
 
-// begin notes the session, and sets its limits.
+// begin notes the session, and sets its nice value.
 func (s *shim) begin(pid int) {
 	s.handle.Session = pid
 	if err := addRecord(filepath.Join(s.dir, shimFile), started{Session: pid}); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: note session %d: %v\n", ShimName, pid, err) // the cookie finds it
 	}
-	s.limit(pid)
+	s.favour(pid)
 }
 
 func (s *shim) fork(stdin, stdout, stderr *os.File) (int, error) {
@@ -192,7 +194,8 @@ func (s *shim) fork(stdin, stdout, stderr *os.File) (int, error) {
 	}
 	old := syscall.Umask(s.spec.Umask)
 	defer syscall.Umask(old)
-	return startIn(s.spec.Cgroups, s.spec.Path, s.spec.Args, attr)
+	path, args := s.spec.limited()
+	return startIn(s.spec.Cgroups, path, args, attr)
 }
 
 // notExecuted tells the two reasons apart that the kernel gives in one: a folder that
@@ -216,13 +219,8 @@ func (s *shim) notExecuted(stderr *os.File, cause error) error {
 	return nil
 }
 
-func (s *shim) limit(pid int) {
-	for _, l := range s.spec.Limits {
-		to := unix.Rlimit{Cur: l.Value, Max: l.Value}
-		if err := unix.Prlimit(pid, l.Resource, &to, nil); err != nil {
-			fmt.Fprintf(os.Stderr, "%s: limit %d to %d: %v\n", ShimName, l.Resource, l.Value, err)
-		}
-	}
+// favour gives the session the nice values that only root may give.
+func (s *shim) favour(pid int) {
 	// A mom may be favoured so that it answers on a busy host; its jobs are not.
 	if own, err := unix.Getpriority(unix.PRIO_PROCESS, 0); s.spec.Nice != 0 || err == nil && own > niceBase {
 		if err := unix.Setpriority(unix.PRIO_PROCESS, pid, s.spec.Nice); err != nil {
