@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -15,7 +16,8 @@ import (
 )
 
 // A slot describes one record of a day file: the sidecar beside it is a row of
-// them. The form is on disk in every cluster.
+// them, each a line of hexadecimal digits, for tools of sites read whatever lies in
+// server_priv/accounting as text. The form is on disk in every cluster.
 type slot struct {
 	number uint64
 	offset uint64 // of the line in the day file
@@ -23,7 +25,10 @@ type slot struct {
 	sum    uint32 // over number, offset and line
 }
 
-const slotSize = 24
+const (
+	slotBytes = 24
+	slotSize  = 2*slotBytes + 1 // as a line
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -44,22 +49,31 @@ func (s slot) check(line []byte) uint32 {
 func (s slot) end() uint64 { return s.offset + uint64(s.length) }
 
 func (s slot) append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint64(b, s.number)
-	b = binary.BigEndian.AppendUint64(b, s.offset)
-	b = binary.BigEndian.AppendUint32(b, s.length)
-	return binary.BigEndian.AppendUint32(b, s.sum)
+	raw := make([]byte, 0, slotBytes)
+	raw = binary.BigEndian.AppendUint64(raw, s.number)
+	raw = binary.BigEndian.AppendUint64(raw, s.offset)
+	raw = binary.BigEndian.AppendUint32(raw, s.length)
+	raw = binary.BigEndian.AppendUint32(raw, s.sum)
+	return append(hex.AppendEncode(b, raw), '\n')
 }
 
+// parseSlot reads a line; one of another form is as a slot of zeros, which describes no record.
 func parseSlot(b []byte) slot {
+	var raw [slotBytes]byte
+	if _, err := hex.Decode(raw[:], b[:2*slotBytes]); err != nil || b[2*slotBytes] != '\n' {
+		return slot{}
+	}
 	return slot{
-		number: binary.BigEndian.Uint64(b),
-		offset: binary.BigEndian.Uint64(b[8:]),
-		length: binary.BigEndian.Uint32(b[16:]),
-		sum:    binary.BigEndian.Uint32(b[20:]),
+		number: binary.BigEndian.Uint64(raw[:]),
+		offset: binary.BigEndian.Uint64(raw[8:]),
+		length: binary.BigEndian.Uint32(raw[16:]),
+		sum:    binary.BigEndian.Uint32(raw[20:]),
 	}
 }
 
-func indexName(day string) string { return "." + day + ".idx" }
+const sidecarEnd = ".index"
+
+func indexName(day string) string { return "." + day + sidecarEnd }
 
 // dayOf returns the day of a sidecar's file name.
 func dayOf(name string) (string, bool) {
@@ -67,7 +81,7 @@ func dayOf(name string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	day, ok = strings.CutSuffix(day, ".idx")
+	day, ok = strings.CutSuffix(day, sidecarEnd)
 	return day, ok && validDay(day)
 }
 

@@ -88,10 +88,10 @@ var damages = map[string]func(t *testing.T, data, index string){
 		edit(t, index, func(b []byte) []byte { return b[slotSize:] })
 	},
 	"a high number last": func(t *testing.T, _, index string) {
-		edit(t, index, func(b []byte) []byte { b[len(b)-slotSize] = 0x7f; return b })
+		edit(t, index, func(b []byte) []byte { b[len(b)-slotSize] = '7'; return b })
 	},
 	"a long line": func(t *testing.T, _, index string) {
-		edit(t, index, func(b []byte) []byte { b[16] = 0xff; return b })
+		edit(t, index, func(b []byte) []byte { b[32], b[33] = 'f', 'f'; return b })
 	},
 	"index of zeros": func(t *testing.T, _, index string) {
 		edit(t, index, func(b []byte) []byte { return make([]byte, len(b)) })

@@ -123,7 +123,7 @@ func linkDays(from, to string) error {
 
 // dayOf returns the day that an accounting file or its sidecar is of.
 func dayOf(name string) string {
-	if day, ok := strings.CutSuffix(name, ".idx"); ok {
+	if day, ok := strings.CutSuffix(name, ".index"); ok {
 		return strings.TrimPrefix(day, ".")
 	}
 	return name

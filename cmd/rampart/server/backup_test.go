@@ -94,7 +94,7 @@ func TestBackup_IsMadeBesideADamagedOne(t *testing.T) {
 // on, must not be.
 func TestBackup_SharesFinishedDaysOnly(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
-	names := []string{"20261119", ".20261119.idx", "20261120", ".20261120.idx", ".lost"}
+	names := []string{"20261119", ".20261119.index", "20261120", ".20261120.index", ".lost"}
 	for _, name := range names {
 		if err := os.WriteFile(filepath.Join(from, name), []byte(name), 0o640); err != nil {
 			t.Fatal(err)
