@@ -100,6 +100,9 @@ func (h sighted) Offer(def resource.Def) (value string, has bool) {
 // Left returns what the host has left of what is consumed there, or the cluster of what is the whole cluster's, and what there is in all.
 func (h sighted) Left(def resource.Def) (left, total int64, has bool) {
 	o := h.holder(def)
+	if def.Raises() {
+		return -heldOf(o, def), 0, true
+	}
 	text := amount(o, "resources_available", def.Name)
 	if text == "" {
 		return 0, 0, false

@@ -126,7 +126,7 @@ func (s hostValues) Left(def resource.Def) (left, total int64, has bool) {
 	c := w.column(def)
 	var seen []int
 	for _, i := range w.hosts[s.host].nodes {
-		if _, offers := w.nodes[i].offer.Get(def.Name); !offers || c.met(i, &seen) {
+		if _, offers := w.nodes[i].offer.Get(def.Name); !offers && !def.Raises() || c.met(i, &seen) {
 			continue
 		}
 		if at := c.at(i); at >= 0 {

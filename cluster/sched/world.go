@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"math"
 	"slices"
 
 	"rampart/fsm/pbs"
@@ -188,7 +189,7 @@ func (w *world) left(c *column, i int) int64 {
 		return c.total[i]
 	}
 	vn := w.nodes[i].vnode
-	if of := w.nodes[i].shareOf; of != nil && !of.Names(c.def.Name) {
+	if of := w.nodes[i].shareOf; of != nil && !of.Names(c.def.Name) && !c.def.Raises() {
 		return min(c.total[i], w.unnamed(vn, c.def))
 	}
 	total := c.total[i]
@@ -215,6 +216,9 @@ func (w *world) freeOn(h int, c *column) int64 {
 }
 
 func offered(def resource.Def, list resource.List) int64 {
+	if def.Raises() {
+		return endless
+	}
 	text, ok := list.Get(def.Name)
 	if !ok {
 		return 0
@@ -225,6 +229,9 @@ func offered(def resource.Def, list resource.List) int64 {
 	}
 	return measure(def, q, down)
 }
+
+// endless is what each vnode offers of an index that jobs raise: more than they can have, and little enough to be summed over all vnodes.
+const endless = math.MaxInt64 >> 16
 
 // taken returns what is charged of a vnode for a resource, as state.Vnode.Charged sums it up.
 func taken(def resource.Def, vn *state.Vnode) int64 {

@@ -174,7 +174,8 @@ func TestFades(t *testing.T) {
 		"rusage[tmp=30:duration=30:decay=1]":                        {{Resource: "tmp", Duration: 1800, Decay: true}},
 		"rusage[tmp=30]":                                            nil,
 		"rusage[tmp=30,mem=10:duration=20s]":                        {{Resource: "mem", Duration: 20}},
-		"rusage[r1m=1:duration=30]":                                 nil,
+		"rusage[r1m=1:duration=30]":                                 {{Resource: "r1m", Duration: 1800}}, // RSV-20
+		"rusage[it=1:duration=30]":                                  nil,
 		"1*{rusage[tmp=1:duration=5]}+1*{rusage[tmp=2:duration=5]}": {{Resource: "tmp", Duration: 300}},
 		"1*{rusage[tmp=1:duration=5]}+1*{rusage[tmp=2:duration=6]}": nil,
 		"1*{rusage[tmp=1:duration=5:mem=3]}":                        nil,

@@ -28,6 +28,11 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	def, known := tx.Resource(c.Name)
 	switch {
+	case c.Verb == VerbCreate && known && def.Raises(): // it is load until then
+		if err := deletable(tx, c.Name); err != nil {
+			return err
+		}
+		def = resource.Def{Name: c.Name, Type: resource.String}
 	case c.Verb == VerbCreate && known && def.Builtin && resource.Creatable(c.Name):
 		def.Builtin = false
 	case c.Verb == VerbCreate && known:
@@ -51,7 +56,7 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err != nil {
 		return err
 	}
-	if own, ok := resource.Lookup(c.Name); ok && (next.Type != own.Type || next.Flags&own.Flags != own.Flags) {
+	if own, ok := resource.Lookup(c.Name); ok && !own.Raises() && (next.Type != own.Type || next.Flags&own.Flags != own.Flags) {
 		return pbs.Errorf(pbs.BadAttributeValue, "%s is type=%s,flag=%s", c.Name, own.Type, own.Flags)
 	}
 	if known && meaning(next) != meaning(def) && inUse(tx, c.Name) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,6 +166,45 @@ func TestShaped_Methods(t *testing.T) {
 		if err != nil != (c.sel == "") || err == nil && (s.Select.String() != c.sel || wide != c.wide) {
 			t.Errorf("%s by %s: %s, lic %s, %v", c.text, c.row, s.Select, wide, err)
 		}
+	}
+}
+
+// RSV-01: a job that may have one compute unit has all of its chunks on hosts with one value of the resource that units of the type are.
+func TestShaped_Units(t *testing.T) {
+	defs := append(slices.Clone(site), resource.Def{Name: "rack", Type: resource.String, Flags: resource.AtHost})
+	known := SiteOf(defs)
+	known.UnitTypes = []string{"rack", "row"}
+	for text, want := range map[string]string{
+		"cu[type=rack:maxcus=1]":               "free:group=rack",
+		"cu[maxcus=1:pref=maxavail]":           "free:group=rack",
+		"cu[type=rack]":                        "free",
+		"same[rack] cu[type=rack:maxcus=1]":    "free:group=rack",
+		"span[hosts=1] cu[type=rack:maxcus=1]": "pack:group=rack",
+		"cu[type=rack:maxcus=1:excl]":          "of compute units a job may ask for type, pref and maxcus=1",
+		"cu[type=rack:maxcus=2]":               "of compute units a job may ask for type, pref and maxcus=1",
+		"cu[type=rack:balance]":                "of compute units a job may ask for type, pref and maxcus=1",
+		"cu[type=row]":                         "no host has a resource row",
+		"same[color] cu[type=rack:maxcus=1]":   "beside same[color] is not supported yet",
+	} {
+		r, err := resreq.Parse(text, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Shaped(Request{Requirement: r, Slots: 2}, defs, known)
+		if got := s.Place.String(); err == nil && got != want || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+// RSV-20: what raises an index is asked for of each host, and fits in any amount.
+func TestShaped_Raises(t *testing.T) {
+	s, err := shaped("rusage[r1m=0.5:ut=10]", 1, "")
+	if err != nil || s.Select.String() != "1:ncpus=1:r1m=0.5:ut=10" {
+		t.Errorf("%s, %v", s.Select, err)
+	}
+	if short := resource.Fits(s.Select.Chunks[0].Items, resource.List{{Name: "ncpus", Value: "1"}}, nil, site); short != nil {
+		t.Errorf("%v", short)
 	}
 }
 

@@ -139,8 +139,6 @@ type shaper struct {
 
 func (s *shaper) term(t resreq.Term, several bool) error {
 	switch {
-	case t.CU != (resreq.CU{}):
-		return unsupported("cu[%s] is not supported yet: there are no compute units", t.CU)
 	case t.Span.Full:
 		return unsupported("span[%s] is not supported yet: say a number of slots per host", t.Span)
 	case several && !isDefaultOrder(t.Order):
@@ -156,6 +154,9 @@ func (s *shaper) term(t resreq.Term, several bool) error {
 		return unsupported("select[%s] in a term of a compound requirement is not supported yet: there a selection is of boolean resources, and of texts with ==, joined by &&", s.shape.Where)
 	}
 	if err := s.same(t.Same, several); err != nil {
+		return err
+	}
+	if err := s.units(t.CU); err != nil {
 		return err
 	}
 	var usage resreq.Usage
@@ -265,6 +266,32 @@ func (s *shaper) same(names []string, several bool) error {
 		return unsupported("same[%s] is not supported yet: no host has a resource of that name", names[0])
 	}
 	s.shape.Place.Group = name
+	return nil
+}
+
+// units keeps all chunks in one compute unit, where the job may have no more: the type of the units is a resource of hosts. Without a
+// type it is the smallest.
+func (s *shaper) units(cu resreq.CU) error {
+	if cu == (resreq.CU{}) {
+		return nil
+	}
+	kind := cu.Type
+	if kind == "" && len(s.site.UnitTypes) > 0 {
+		kind = s.site.UnitTypes[0]
+	}
+	def, known := s.table.Resource(kind)
+	switch {
+	case kind == "":
+		return unsupported("cu[%s] is not supported: there are no compute units", cu)
+	case cu.MaxCUs > 1, cu.UsableCUSlots > 0, cu.Balance, cu.Excl:
+		return unsupported("cu[%s] is not supported yet: of compute units a job may ask for type, pref and maxcus=1", cu)
+	case !known || !def.AtHost():
+		return unsupported("cu[%s] is not supported: no host has a resource %s", cu, kind)
+	case cu.MaxCUs == 1 && s.shape.Place.Group != "" && s.shape.Place.Group != kind:
+		return unsupported("cu[%s] beside same[%s] is not supported yet", cu, s.shape.Place.Group)
+	case cu.MaxCUs == 1:
+		s.shape.Place.Group = kind
+	}
 	return nil
 }
 

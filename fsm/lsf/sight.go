@@ -21,7 +21,7 @@ type Sight interface {
 	// Offer returns the value that it is configured with of what nobody consumes.
 	Offer(resource.Def) (value string, has bool)
 	// Left returns what jobs may still have of what they consume, of the host or of the cluster, and what there is in all, in the measure
-	// of the resource.
+	// of the resource. Of what raises an index there is no end; the difference is what jobs have.
 	Left(resource.Def) (left, total int64, has bool)
 	// Told returns what the host has reported of an index.
 	Told(index string) (value float64, said bool)
@@ -60,6 +60,10 @@ func ValueOf(h Sight, name string) (resreq.Value, bool) {
 	}
 	left, all, has := h.Left(def)
 	switch {
+	case def.Raises():
+		v, said := told(h, name)
+		v.Number += ShownAmount(def, all-left)
+		return v, said
 	case has && total:
 		return resreq.Value{Number: ShownAmount(def, all)}, true
 	case has:

@@ -8,6 +8,7 @@ import (
 const (
 	hostAll = AtHost | PerVnode | PerQueue | ToMoms // what moms watch and everybody counts
 	hostN   = AtHost | PerVnode
+	index   = AtHost | PerVnode // of load that rises with what runs
 )
 
 // builtin is PBS's table of resources, sorted by name.
@@ -24,6 +25,8 @@ var builtin = [...]Def{
 	{"file", Size, ToMoms, true},
 	{"hbmem", Size, hostN, true},
 	{"host", String, AtHost, true},
+	{"io", Float, index, true},
+	{"ls", Float, index, true},
 	{"max_walltime", Time, 0, true},
 	{"mem", Size, hostAll, true},
 	{"min_walltime", Time, 0, true},
@@ -35,10 +38,14 @@ var builtin = [...]Def{
 	{"nodect", Long, PerQueue | ReadOnly, true},
 	{"ompthreads", Long, AtHost, true},
 	{"pcput", Time, ToMoms, true},
+	{"pg", Float, index, true},
 	{"place", String, 0, true},
 	{"pmem", Size, ToMoms, true},
 	{"preempt_targets", StringArray, 0, true},
 	{"pvmem", Size, ToMoms, true},
+	{"r15m", Float, index, true},
+	{"r15s", Float, index, true},
+	{"r1m", Float, index, true},
 	{"select", String, 0, true},
 	{"select_reliable_startup", String, 0, true},
 	{"select_requested", String, ReadOnly, true},
@@ -47,6 +54,7 @@ var builtin = [...]Def{
 	{"software", String, 0, true},
 	{"swp", Size, AtHost | PerVnode | PerQueue, true},
 	{"tmp", Size, AtHost | PerVnode | PerQueue, true},
+	{"ut", Float, index, true},
 	{"vmem", Size, hostAll, true},
 	{"vnode", String, AtHost, true},
 	{"vntype", StringArray, AtHost, true},
@@ -54,8 +62,19 @@ var builtin = [...]Def{
 }
 
 // Creatable tells whether a site may define a built-in resource as if it was its own. PBS has no ngpus, and
-// each guide to GPUs says to create it; swp and tmp are LSF's.
-func Creatable(name string) bool { return name == "ngpus" || name == "swp" || name == "tmp" }
+// each guide to GPUs says to create it; swp, tmp and the indices of load are LSF's.
+func Creatable(name string) bool {
+	return name == "ngpus" || name == "swp" || name == "tmp" || isIndex(name)
+}
+
+// isIndex tells whether the resource is an index of load that rises with what runs (specification: reservation section 1.2).
+func isIndex(name string) bool {
+	return slices.Contains([]string{"io", "ls", "pg", "r15m", "r15s", "r1m", "ut"}, name)
+}
+
+// Raises reports whether what jobs have of the resource is added to the load of their hosts: any amount of it fits (specification:
+// reservation section 1.4).
+func (d Def) Raises() bool { return d.Builtin && isIndex(d.Name) }
 
 // Builtin returns the definitions that every server has, sorted by name.
 func Builtin() []Def { return slices.Clone(builtin[:]) }

@@ -209,7 +209,7 @@ func Fits(request, offered, used List, t Table) *Shortage {
 }
 
 func fitsOne(def Def, want Quantity, offered, used List) *Shortage {
-	if def.layout() {
+	if def.layout() || def.Raises() {
 		return nil
 	}
 	if !def.AtVnodes() {

@@ -53,7 +53,7 @@ func TestRead_Example(t *testing.T) {
 	if len(texts(problems)) > 0 {
 		t.Errorf("%s", strings.Join(texts(problems), "\n"))
 	}
-	if len(c.Queues) != 20 || len(c.Config.Limits) != 4 || len(c.Config.Applications) != 3 || len(c.Resources) != 9 || c.Config.Turn() != 20 || len(c.Config.Units) != 3 {
+	if len(c.Queues) != 20 || len(c.Config.Limits) != 4 || len(c.Config.Applications) != 3 || len(c.Resources) != 10 || c.Config.Turn() != 20 || len(c.Config.Units) != 3 {
 		t.Errorf("%d queues, %d limits, %d applications, %d resources", len(c.Queues), len(c.Config.Limits), len(c.Config.Applications), len(c.Resources))
 	}
 	if f := c.Config.Factor("viz01"); f != 620 {
@@ -153,6 +153,30 @@ func TestRead_Problems(t *testing.T) {
 		if got := texts(problems); !slices.Equal(got, c.want) || Fatal(problems) != c.fatal {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
+	}
+}
+
+// Types of compute units are resources of hosts, whose values are the units that these are in; written and read again they are the same.
+func TestRead_Units(t *testing.T) {
+	c, problems := Read(FilesOf(
+		Named{"lsb.queues", "Begin Queue\nQUEUE_NAME = q\nRES_REQ = cu[type=rack:maxcus=1]\nEnd Queue\n"},
+		Named{"lsb.params", "Begin Parameters\nCOMPUTE_UNIT_TYPES = enc rack!\nEnd Parameters\n"},
+		Named{"lsb.hosts", "Begin ComputeUnit\nNAME TYPE MEMBER\ne1 enc (h1 h2)\ne2 enc (h3)\nr1 rack (e1 e2)\nEnd ComputeUnit\n"},
+	), Known{})
+	if len(problems) > 0 {
+		t.Fatal(texts(problems))
+	}
+	want := []lsf.Instance{{Resource: "enc", Value: "e1", Hosts: []string{"h1", "h2"}}, {Resource: "enc", Value: "e2", Hosts: []string{"h3"}}, {Resource: "rack", Value: "r1", Hosts: []string{"h1", "h2", "h3"}}}
+	if !reflect.DeepEqual(c.Config.Instances, want) || len(c.Resources) != 2 || c.Resources[0].Name != "enc" || !c.Resources[0].AtHost() {
+		t.Errorf("%+v, %+v", c.Config.Instances, c.Resources)
+	}
+	again, problems := Read(FilesOf(Dump(c)...), Known{})
+	if len(problems) > 0 || !reflect.DeepEqual(again.Config.Instances, want) || !reflect.DeepEqual(again.Config.Units, c.Config.Units) {
+		t.Errorf("read again: %+v, %v", again.Config, texts(problems))
+	}
+	_, problems = Read(FilesOf(Named{"lsb.queues", "Begin Queue\nQUEUE_NAME = q\nEnd Queue\n"}, Named{"lsb.params", "Begin Parameters\nCOMPUTE_UNIT_TYPES = host\nEnd Parameters\n"}), Known{})
+	if len(problems) != 1 || !strings.Contains(texts(problems)[0], `"host" cannot be a type of compute units`) {
+		t.Errorf("%q", texts(problems))
 	}
 }
 

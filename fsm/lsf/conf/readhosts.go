@@ -6,6 +6,7 @@ import (
 
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/resreq"
 )
 
@@ -133,6 +134,42 @@ func (r *reader) hosts() {
 		}
 	}})
 	r.cycles()
+	r.unitTypes()
+}
+
+// unitTypes makes each type of compute units a resource of hosts, whose value is the unit that a host is in (cu[]). One that the site
+// has defined is left as it is.
+func (r *reader) unitTypes() {
+	for _, kind := range r.out.Config.UnitTypes {
+		if _, own := r.site.Resource(kind); own {
+			continue
+		}
+		if _, builtin := resource.Lookup(kind); builtin || !resreq.ValidName(kind) || !resource.ValidName(kind) {
+			r.warn(section{path: r.files.Params.Path}, "%q cannot be a type of compute units, expected the name that a resource may have; cu[type=%s] is refused", kind, kind)
+			continue
+		}
+		d := lsf.Resource{Name: kind, Kind: resreq.Text}
+		def := r.definition(d)
+		r.out.Config.Resources, r.out.Resources, r.defs = append(r.out.Config.Resources, d), append(r.out.Resources, def), append(r.defs, def)
+		for _, u := range r.out.Config.Units {
+			if u.Type == kind {
+				r.out.Config.Instances = append(r.out.Config.Instances, lsf.Instance{Resource: kind, Value: u.Name, Hosts: r.hostsOf(u)})
+			}
+		}
+	}
+	r.site = r.out.Config.Site(r.defs)
+}
+
+// hostsOf returns the hosts of a compute unit, and those of the units in it.
+func (r *reader) hostsOf(u lsf.Unit) (all []string) {
+	for _, m := range u.Members {
+		if i := slices.IndexFunc(r.out.Config.Units, func(o lsf.Unit) bool { return o.Name == m }); i >= 0 {
+			all = append(all, r.hostsOf(r.out.Config.Units[i])...)
+			continue
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 // cycles drops compute units that are members of each other.
