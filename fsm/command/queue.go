@@ -47,6 +47,9 @@ func (c *ManageQueue) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return err
 		}
 	}
+	if err := oneForm(tx, next.Attrs, c.Changes); err != nil {
+		return err
+	}
 	if err := complete(tx, &next); err != nil {
 		return err
 	}

@@ -21,6 +21,9 @@ func (c *ManageServer) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err != nil {
 		return err
 	}
+	if err := oneForm(tx, list, c.Changes); err != nil {
+		return err
+	}
 	server := *tx.Server()
 	server.Attrs = list
 	next := &server

@@ -67,6 +67,7 @@ const (
 	UnknownZone        Code = 15135
 	HookError          Code = 15136
 	HasFinished        Code = 15139
+	MixedLimits        Code = 15141
 	ConflictingPlace   Code = 15156
 	TooManyJobs        Code = 15160
 	TooMuchResource    Code = 15161
@@ -168,6 +169,7 @@ var texts = map[Code]string{
 	QueueIncomplete:    "Cannot enable queue, incomplete definition",
 	NoDefaultQueue:     "No default queue specified",
 	UnknownResource:    "Unknown resource",
+	MixedLimits:        "use new/old qmgr syntax, not both",
 	ResourceLimit:      "Job violates queue and/or server resource limits",
 	NotRerunnable:      "job is not rerunnable",
 	DuplicateEntry:     "Duplicate entry in list ",
