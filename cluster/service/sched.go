@@ -89,10 +89,10 @@ func (b *Batch) ownFolders(p person, commands []command.Command) error {
 }
 
 // daemonFolder matches what lies in folders of PBS_HOME that daemons have for themselves.
-var daemonFolder = regexp.MustCompile(`^((server|mom|comm|sched)_|(run|spool|undelivered|checkpoint|aux|pbs_environment|datastore)/|$)`)
+var daemonFolder = regexp.MustCompile(`^((server|mom|comm)_|sched_(priv|logs)|(run|spool|undelivered|checkpoint|aux|pbs_environment|datastore)/|$)`)
 
 // ownFolder refuses a folder that is another scheduler's, which that has without its having been set, and one in PBS_HOME that is a
-// daemon's: logs are written there, and old ones removed. What has no scheduler's name is named by root on a replica's host.
+// daemon's: logs are written there, and old ones removed. What lies elsewhere is named by root on a replica's host.
 func (b *Batch) ownFolder(p person, sched string, ch command.AttrChange) error {
 	name, folder := ch.Entry.Name, filepath.Clean(ch.Entry.Value)
 	taken := func(other string) bool {
@@ -100,7 +100,7 @@ func (b *Batch) ownFolder(p person, sched string, ch command.AttrChange) error {
 	}
 	within, inHome := strings.CutPrefix(folder+"/", filepath.Clean(b.Home)+"/")
 	switch {
-	case ch.Op != command.OpSet, inHome && !strings.HasPrefix(within, schedFolders[name]) && (!p.hostRoot() || daemonFolder.MatchString(within)):
+	case ch.Op != command.OpSet, inHome && !strings.HasPrefix(within, schedFolders[name]) && daemonFolder.MatchString(within):
 		return pbs.Attribute(pbs.BadAttributeValue, name)
 	case !inHome && !p.hostRoot():
 		return pbs.Errorf(pbs.Unauthorized, "%s: %s outside of PBS_HOME is set by root on a replica's host", pbs.Unauthorized.Text(), name)
