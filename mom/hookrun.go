@@ -69,10 +69,25 @@ func (r hookRunner) start(ctx context.Context, t task.Task, e *hook.Event) (outc
 		return outcome{&hook.Outcome{}}, r.refused(&t, e.Event, out)
 	}
 	r.send(&t, out)
+	if err := r.variables(ctx, t.Key, out); err != nil {
+		return out, err
+	}
 	if out.Job != nil && len(out.Job.Release) > 0 && t.OnTrial() {
 		return out, r.prune(ctx, t, out.Job.Release)
 	}
 	return out, nil
+}
+
+// variables gives the job the variables that hooks have set: its programs find them, the first one included.
+func (r hookRunner) variables(ctx context.Context, k spool.TaskKey, out outcome) error {
+	if out.Job == nil || out.Job.Set["Variable_List"] == nil {
+		return nil
+	}
+	runner := r.life.task(k)
+	if runner == nil {
+		return pbs.Refuse(pbs.UnknownJob)
+	}
+	return runner.Tell(ctx, task.Alter{Attrs: task.Attrs{{Name: "Variable_List", Value: *out.Job.Set["Variable_List"]}}})
 }
 
 // Patience implements task.Hooks.

@@ -155,7 +155,7 @@ func (e *notices) refusal() error {
 
 // recount makes what a program is told of its cpus that of its present assignment, where hooks have
 // not said another, and returns the present task.
-func recount(spec *proc.Spec, before, now Task) Task {
+func recount(spec *proc.Spec, before, now Task) {
 	cpus, threads := before.threads()
 	newCPUs, newThreads := now.threads()
 	for i, v := range spec.Env {
@@ -166,5 +166,4 @@ func recount(spec *proc.Spec, before, now Task) Task {
 			spec.Env[i] = "OMP_NUM_THREADS=" + newThreads
 		}
 	}
-	return now
 }

@@ -60,8 +60,8 @@ func (s *Site) patience(events ...string) time.Duration {
 	return s.Hooks.Patience(events...)
 }
 
-// launching runs the hooks before the job's first program.
-func (r *Runner) launching(ctx context.Context, t Task, spec *proc.Spec) ([]spool.Used, error) {
+// launching runs the hooks before the job's first program, which finds the variables that they have set.
+func (r *Runner) launching(ctx context.Context, t Task, a Account, spec *proc.Spec) ([]spool.Used, error) {
 	s := r.site
 	if s.Hooks == nil {
 		return nil, nil
@@ -80,7 +80,8 @@ func (r *Runner) launching(ctx context.Context, t Task, spec *proc.Spec) ([]spoo
 	if err := r.fit(ctx); err != nil {
 		return nil, err
 	}
-	t = recount(spec, t, r.Task())
+	t = r.Task()
+	spec.Env = s.environment(t, a) // by now the cpus and the variables may be others
 	used = append(used, more...)
 	prologues := s.prologues
 	if t.Life.Trial != nil {

@@ -187,7 +187,7 @@ func (r *Runner) prepare(ctx, hooks context.Context, t Task) (spec proc.Spec, a 
 	}
 	spec = s.spec(t, a)
 	s.tellIndirect(t, a)
-	if used, err = r.launching(hooks, t, &spec); err != nil {
+	if used, err = r.launching(hooks, t, a, &spec); err != nil {
 		return spec, a, nil, err
 	}
 	if err := s.restarting(t, a, &spec); err != nil {
