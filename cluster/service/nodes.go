@@ -1,14 +1,17 @@
 package service
 
 import (
+	"slices"
+
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
+	"rampart/fsm/state"
 	"rampart/transport/api"
 )
 
-// fromNodes turns a request for nodes, as it was written before there was select, into
-// select and place. It is done here, so that the log knows one way only.
+// fromNodes adds to a request for nodes, as it was written before there was select, the select and place that it means. It is done
+// here, so that nobody else has to know: nodes stays beside them, for users and hooks to read.
 func fromNodes(list []*api.Attribute, t resource.Table) ([]*api.Attribute, error) {
 	nodes, whole, placed := "", resource.List(nil), false
 	var rest []*api.Attribute
@@ -18,7 +21,6 @@ func fromNodes(list []*api.Attribute, t resource.Table) ([]*api.Attribute, error
 		case a.GetName() != "Resource_List":
 		case a.GetResource() == "nodes":
 			nodes = a.GetValue()
-			continue
 		case a.GetResource() == "place":
 			placed = true
 		case a.GetResource() == "select":
@@ -44,4 +46,15 @@ func fromNodes(list []*api.Attribute, t resource.Table) ([]*api.Attribute, error
 		rest = append(rest, &api.Attribute{Name: "Resource_List", Resource: "place", Value: place.String()})
 	}
 	return rest, nil
+}
+
+// withoutNodes drops the nodes of a job whose select is changed by itself: it is not made of them any more.
+func withoutNodes(list []*api.Attribute, j *state.Job) []*api.Attribute {
+	of := func(name string) bool {
+		return slices.ContainsFunc(list, func(a *api.Attribute) bool { return a.GetName() == "Resource_List" && a.GetResource() == name })
+	}
+	if _, has := j.Resources.Get("nodes"); has && of("select") && !of("nodes") {
+		return append(slices.Clip(list), &api.Attribute{Name: "Resource_List", Resource: "nodes", Op: api.Op_OP_UNSET})
+	}
+	return list
 }

@@ -7,7 +7,7 @@ import (
 	"rampart/transport/api"
 )
 
-// TestSubmit_Nodes: the old way to ask for hosts becomes select and place.
+// TestSubmit_Nodes: the old way to ask for hosts becomes select and place, and stays beside them until select is changed.
 func TestSubmit_Nodes(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct {
@@ -22,6 +22,16 @@ func TestSubmit_Nodes(t *testing.T) {
 		v, j := b.store.View(), b.job(id)
 		if sel, place := v.JobAttribute(j, "Resource_List", "select"), v.JobAttribute(j, "Resource_List", "place"); sel != c.sel || place != c.place {
 			t.Errorf("%v: select=%s place=%s, want %s %s", c.list, sel, place, c.sel, c.place)
+		}
+		if nodes := v.JobAttribute(j, "Resource_List", "nodes"); nodes != c.list[0].GetValue() {
+			t.Errorf("%v: nodes=%s", c.list, nodes)
+		}
+		for _, change := range []string{"walltime", "select"} {
+			want := map[string]string{"walltime": c.list[0].GetValue()}[change]
+			_, err := b.Batch.Alter(b.as("ann@login1"), request(&api.AlterRequest{Job: string(id), Changes: []*api.Attribute{set("Resource_List."+change, "1")}}, ""))
+			if got := b.store.View().JobAttribute(b.job(id), "Resource_List", "nodes"); err != nil || got != want {
+				t.Errorf("%v, %s altered: nodes=%s, %v", c.list, change, got, err)
+			}
 		}
 	}
 	for want, list := range map[pbs.Code][]*api.Attribute{

@@ -36,6 +36,7 @@ var builtin = [...]Def{
 	{"ngpus", Long, hostN, true},
 	{"nice", Long, ToMoms, true},
 	{"nodect", Long, PerQueue | ReadOnly, true},
+	{"nodes", String, 0, true},
 	{"ompthreads", Long, AtHost, true},
 	{"pcput", Time, ToMoms, true},
 	{"pg", Float, index, true},
