@@ -135,6 +135,23 @@ j.Job_Name = "never"
 	}
 }
 
+// A script finds its configuration file by name and in its environment; where there is none, it finds none of another hook.
+func TestRuntime_ConfigurationFile(t *testing.T) {
+	r := newTestRuntime(t)
+	for _, path := range []string{"/h/a.CF", "", "/h/b.CF"} {
+		_, lines := try(t, r, queue(), `import os, pbs
+pbs.logmsg(pbs.LOG_DEBUG, "%s %s" % (pbs.hook_config_filename, os.environ.get("PBS_HOOK_CONFIG_FILE")))
+`, func(run *Run) { run.Config = path })
+		want := path + " " + path
+		if path == "" {
+			want = "None None"
+		}
+		if !slices.Equal(lines, []string{want}) {
+			t.Errorf("with %q it finds %q", path, lines)
+		}
+	}
+}
+
 // A script that goes mad hurts only itself: the next one runs as ever.
 func TestRuntime_MadScripts(t *testing.T) {
 	r := newTestRuntime(t)

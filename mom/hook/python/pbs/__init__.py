@@ -293,6 +293,10 @@ def _begin(data, channel):
     _run.server = _server_type(channel.ask)
     _run.event = _event(data)
     hook_config_filename = data.get("config") or None
+    if hook_config_filename:
+        os.environ["PBS_HOOK_CONFIG_FILE"] = hook_config_filename
+    else:
+        os.environ.pop("PBS_HOOK_CONFIG_FILE", None)
     pbs_conf = get_pbs_conf()
 
 
