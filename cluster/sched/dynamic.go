@@ -2,10 +2,13 @@ package sched
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"rampart/fsm/attr"
@@ -36,13 +39,30 @@ func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
 		}
 		if err != nil {
 			text = def.Measured(0)
-			l.log(pbs.LogError, "Server", "server_dyn_res", fmt.Sprintf("Setting resource %s to 0: %s: %v", d.Resource, d.Command, err))
+			l.unanswered(d, err)
 		} else {
 			l.log(pbs.LogDebug2, "Server", "server_dyn_res", d.Command+" = "+text)
 		}
 		found[d.Resource] = text
 	}
 	return found
+}
+
+// ErrForeign is the error of a program that somebody else could replace or change.
+var ErrForeign = errors.New("file has a non-secure file access")
+
+// unanswered says in the log why there is nothing of a resource.
+func (l *Loop) unanswered(d attr.Dynamic, err error) {
+	say := func(event uint16, text string) { l.log(event, "Server", "server_dyn_res", text) }
+	if errors.Is(err, ErrForeign) {
+		program, _, _ := strings.Cut(d.Command, " ")
+		say(pbs.LogSecurity, fmt.Sprintf("error: %s %v, setting resource %s to 0, errno: %d: %v", program, ErrForeign, d.Resource, syscall.EPERM, err))
+		return
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		say(pbs.LogSched, fmt.Sprintf("Program %s timed out", d.Command))
+	}
+	say(pbs.LogError, fmt.Sprintf("Setting resource %s to 0: %s: %v", d.Resource, d.Command, err))
 }
 
 // probe runs a program of server_dyn_res, no longer than server_dyn_res_alarm says; 0: as long as it takes.

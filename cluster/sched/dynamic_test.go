@@ -3,6 +3,7 @@ package sched_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -22,22 +23,29 @@ func TestLoop_Dynamic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leader{bench: newBench(t), changed: make(chan struct{})}
 		l.host("hosta", "hosta:ncpus=9")
-		for _, name := range []string{"foo", "bar", "idle"} {
+		for _, name := range []string{"foo", "bar", "idle", "late", "open"} {
 			l.do(&command.ManageResource{Verb: command.VerbCreate, Name: name, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "type", Value: "long"}}}})
 		}
-		l.scheduler("server_dyn_res=foo !/bin/foo -v,bar !/bin/bar,idle !/bin/idle", "log_events=1023")
+		l.scheduler("server_dyn_res=foo !/bin/foo -v,bar !/bin/bar,idle !/bin/idle,late !/bin/late -x,open !/tmp/open -x", "log_events=1023")
 		var asked []string
 		dynamic := func(ctx context.Context, command string) (string, error) {
 			asked = append(asked, command)
 			if _, bounded := ctx.Deadline(); !bounded {
 				t.Error("the program has no alarm")
 			}
-			if command == "/bin/bar" {
+			switch command {
+			case "/bin/bar":
 				return "", errors.New("it is broken")
+			case "/bin/late -x":
+				return "", fmt.Errorf("%w said nothing", context.DeadlineExceeded)
+			case "/tmp/open -x":
+				return "", fmt.Errorf("/tmp/open: %w: /tmp/open can be changed by others", sched.ErrForeign)
 			}
 			return "10", nil
 		}
 		most, first, second, third, none := l.submit("foo=15"), l.submit("foo=6"), l.submit("foo=6"), l.submit("foo=4"), l.submit("bar=1")
+		l.submit("late=1")
+		l.submit("open=1")
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		if err := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Dynamic: dynamic, Logger: slog.New(slog.DiscardHandler)}).Run(ctx); err != nil {
@@ -59,11 +67,15 @@ func TestLoop_Dynamic(t *testing.T) {
 		comment(most, "Can Never Run: Insufficient amount of server resource: foo (R: 15 A: 10 T: 10)")
 		comment(second, "Not Running: Insufficient amount of server resource: foo (R: 6 A: 4 T: 10)")
 		comment(none, "Can Never Run: Insufficient amount of server resource: bar (R: 1 A: 0 T: 0)")
-		if !slices.Equal(asked, []string{"/bin/foo -v", "/bin/bar"}) {
+		if !slices.Equal(asked, []string{"/bin/foo -v", "/bin/bar", "/bin/late -x", "/tmp/open -x"}) {
 			t.Errorf("programs were run: %v", asked)
 		}
-		for _, want := range []string{"Server;server_dyn_res;/bin/foo -v = 10", "Server;server_dyn_res;Setting resource bar to 0: /bin/bar: it is broken"} {
-			if !slices.Contains(l.lines, want) {
+		for _, want := range []string{
+			"/bin/foo -v = 10", "Setting resource bar to 0: /bin/bar: it is broken", "Program /bin/late -x timed out",
+			"Setting resource late to 0: /bin/late -x: context deadline exceeded said nothing",
+			"error: /tmp/open file has a non-secure file access, setting resource open to 0, errno: 1: /tmp/open: file has a non-secure file access: /tmp/open can be changed by others",
+		} {
+			if !slices.Contains(l.lines, "Server;server_dyn_res;"+want) {
 				t.Errorf("%q is not in the log\n%s", want, strings.Join(l.lines, "\n"))
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"rampart/cluster/sched"
 	"rampart/transport/head"
 )
 
@@ -63,7 +64,7 @@ func ownProgram(path string) error {
 		foreign := ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid()
 		open := info.Mode().Perm()&0o022 != 0 && (!info.IsDir() || info.Mode()&os.ModeSticky == 0)
 		if foreign || open {
-			return fmt.Errorf("%s file has a non-secure file access: %s can be changed by others", path, at)
+			return fmt.Errorf("%s: %w: %s can be changed by others", path, sched.ErrForeign, at)
 		}
 		if at == filepath.Dir(at) {
 			return nil

@@ -30,7 +30,7 @@ func TestRunDynamic(t *testing.T) {
 		{write("two", "echo ' 10 '; echo 20", 0o700), "10", ""},
 		{write("arguments", `echo "$2 $#"`, 0o700) + " a 7;ls", "7;ls 2", ""},
 		{write("fails", "echo 1; echo broken >&2; exit 3", 0o700), "", "broken"},
-		{write("open", "echo 1", 0o722), "", "open file has a non-secure file access: "},
+		{write("open", "echo 1", 0o722), "", "open: file has a non-secure file access: "},
 		{filepath.Join(dir, "none"), "", "no such file"},
 	} {
 		got, err := runDynamic(ctx, c.command)
