@@ -50,7 +50,7 @@ func (c *ManageSched) editDefault(tx *state.Tx, next *state.Server) error {
 		if err != nil {
 			return err
 		}
-		*list = edited
+		*list = inStep(tx, edited, ch)
 	}
 	return nil
 }
@@ -101,8 +101,34 @@ func editSched(tx *state.Tx, s *state.Scheduler, ch AttrChange) (err error) {
 		s.Started = ch.Op == OpSet && ch.Entry.Value == "idle"
 		return nil
 	}
-	s.Attrs, err = editOne(tx, attr.Sched, s.Attrs, ch)
+	edited, err := editOne(tx, attr.Sched, s.Attrs, ch)
+	if err == nil {
+		s.Attrs = inStep(tx, edited, ch)
+	}
 	return err
+}
+
+// inStep sets job_run_wait with throughput_mode, its older name, and the other way round: throughput_mode is False where the
+// scheduler waits for hooks of execjob_begin.
+func inStep(tx *state.Tx, list attr.List, ch AttrChange) attr.List {
+	const wait, mode = "job_run_wait", "throughput_mode"
+	other := map[string]string{wait: mode, mode: wait}[ch.Entry.Name]
+	value, set := list.Get(ch.Entry.Name, "")
+	switch {
+	case other == "" || tx.Cluster().FeatureLevel < LevelObjects:
+		return list
+	case !set:
+		return list.Unset(other, "")
+	case other == mode && value == "execjob_hook":
+		value = "False"
+	case other == mode:
+		value = "True"
+	case value == "False":
+		value = "execjob_hook"
+	default:
+		value = "runjob_hook"
+	}
+	return list.Set(other, "", value)
 }
 
 // apartFrom refuses what two schedulers cannot both have: a partition, and the folders of their files.

@@ -189,3 +189,31 @@ func TestManageShares_OfASchedulerOfItsOwn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// job_run_wait and throughput_mode, its older name, say the same, whichever is set, of each scheduler.
+func TestManageSched_WaitsForHooks(t *testing.T) {
+	w := newWriter(t)
+	w.all(&RaiseLevel{Level: LevelObjects}, &ManageSched{Verb: VerbCreate, Name: "sc1"})
+	for _, name := range []string{"", "sc1"} {
+		for _, c := range []struct{ set, mode, wait string }{
+			{"throughput_mode=False", "False", "execjob_hook"},
+			{"throughput_mode=True", "True", "runjob_hook"},
+			{"job_run_wait=execjob_hook", "False", "execjob_hook"},
+			{"job_run_wait=none", "True", "none"},
+			{"job_run_wait=runjob_hook", "True", "runjob_hook"},
+			{"log_events=511", "True", "runjob_hook"},
+			{"job_run_wait=", "", ""},
+		} {
+			w.must(&ManageSched{Verb: VerbSet, Name: name, Changes: settings(c.set)})
+			list := w.View().Server().Sched
+			if name != "" {
+				list = w.View().Server().Scheds[0].Attrs
+			}
+			mode, _ := list.Get("throughput_mode", "")
+			wait, _ := list.Get("job_run_wait", "")
+			if mode != c.mode || wait != c.wait {
+				t.Errorf("%q %s: throughput_mode %q, job_run_wait %q", name, c.set, mode, wait)
+			}
+		}
+	}
+}
