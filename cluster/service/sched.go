@@ -89,10 +89,11 @@ func (b *Batch) ownFolders(p person, commands []command.Command) error {
 }
 
 // daemonFolder matches what lies in folders of PBS_HOME that daemons have for themselves.
-var daemonFolder = regexp.MustCompile(`^((server|mom|comm)_|sched_(priv|logs)|(run|spool|undelivered|checkpoint|aux|pbs_environment|datastore)/|$)`)
+var daemonFolder = regexp.MustCompile(`^((server|mom|comm)_|sched_(priv|logs)|(run|spool|undelivered|checkpoint|aux|pbs_environment|datastore|backups)/|$)`)
 
 // ownFolder refuses a folder that is another scheduler's, which that has without its having been set, and one in PBS_HOME that is a
-// daemon's: logs are written there, and old ones removed. What lies elsewhere is named by root on a replica's host.
+// daemon's: logs are written there, and old ones removed. Managers have the folders of PBS_HOME that begin with sched; others are named by root on
+// a replica's host.
 func (b *Batch) ownFolder(p person, sched string, ch command.AttrChange) error {
 	name, folder := ch.Entry.Name, filepath.Clean(ch.Entry.Value)
 	taken := func(other string) bool {
@@ -102,8 +103,8 @@ func (b *Batch) ownFolder(p person, sched string, ch command.AttrChange) error {
 	switch {
 	case ch.Op != command.OpSet, inHome && !strings.HasPrefix(within, schedFolders[name]) && daemonFolder.MatchString(within):
 		return pbs.Attribute(pbs.BadAttributeValue, name)
-	case !inHome && !p.hostRoot():
-		return pbs.Errorf(pbs.Unauthorized, "%s: %s outside of PBS_HOME is set by root on a replica's host", pbs.Unauthorized.Text(), name)
+	case !(inHome && strings.HasPrefix(within, "sched")) && !p.hostRoot():
+		return pbs.Errorf(pbs.Unauthorized, "%s: %s outside of PBS_HOME, or in a folder there whose name does not begin with sched, is set by root on a replica's host", pbs.Unauthorized.Text(), name)
 	case slices.ContainsFunc(schedulers(p.view), taken):
 		return pbs.Refuse(map[string]pbs.Code{"sched_priv": pbs.SchedPrivExists, "sched_log": pbs.SchedLogExists}[name])
 	}
