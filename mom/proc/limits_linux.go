@@ -1,14 +1,20 @@
 package proc
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,6 +40,7 @@ func (s *Spec) limited() (path string, args []string) {
 func become(args []string) int {
 	var limits []Limit
 	if len(args) < 4 {
+		fmt.Fprintf(os.Stderr, "PBS: limits: no program to run with them\n")
 		return 2
 	}
 	nice, err := strconv.Atoi(args[1])
@@ -41,6 +48,11 @@ func become(args []string) int {
 		fmt.Fprintf(os.Stderr, "PBS: limits: %v\n", err)
 		return 2
 	}
+	slices.SortStableFunc(limits, func(a, b Limit) int { return cmp.Compare(order(a), order(b)) })
+	_, _ = syscall.SlicePtrFromStrings(os.Environ()) // so much memory there has to be once more, when there may be no more
+	_, _ = syscall.SlicePtrFromStrings(args)
+	runtime.GC()
+	debug.SetGCPercent(-1)
 	runtime.LockOSThread() // it has the nice value
 	if nice > 0 {
 		err = unix.Setpriority(unix.PRIO_PROCESS, 0, nice)
@@ -58,6 +70,24 @@ func become(args []string) int {
 		return 127
 	}
 	return 126
+}
+
+// order says when a limit is taken: that of the address space last, for what is left to do needs some of it.
+func order(l Limit) int {
+	if l.Resource == unix.RLIMIT_AS {
+		return 1
+	}
+	return 0
+}
+
+// becoming reports whether a process is about to become a program under limits. A process that has lived for a while is not looked at.
+func becoming(p process) bool {
+	const atMost = 10 * time.Second
+	if boottime()-time.Duration(p.start)*tick > atMost {
+		return false
+	}
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "cmdline"))
+	return err == nil && strings.HasPrefix(string(line), ShimName+"\x00"+limitFlag+"\x00")
 }
 
 // take sets the limit, or leaves a lower one that the process has already.

@@ -265,9 +265,12 @@ func (t table) usage(h Handle) Usage {
 	}
 	for _, p := range t.job(h) {
 		u.CPU += p.cpu + p.reaped
+		u.Processes++
+		if becoming(p) {
+			continue // its memory is not the job's
+		}
 		u.RSS += p.rss
 		u.VSize += p.vsize
-		u.Processes++
 	}
 	return u
 }

@@ -528,6 +528,21 @@ func TestShim_LimitsOfPrograms(t *testing.T) {
 	}
 }
 
+// A limit on the address space keeps no program from being run, however much it is told in its environment.
+func TestShim_LimitedAddressSpace(t *testing.T) {
+	l, dir := newLinux(t), folder(t)
+	spec := shell(dir, "")
+	spec.Path, spec.Args = "/bin/sh", []string{"sh", "-c", "ulimit -v; ulimit -n"}
+	for i := range 1500 {
+		spec.Env = append(spec.Env, fmt.Sprintf("LONG%d=%s", i, strings.Repeat("x", 1000)))
+	}
+	spec.Limits = []Limit{{unix.RLIMIT_AS, 64 << 20}, {unix.RLIMIT_NOFILE, 77}}
+	end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
+	if want := "65536\n77\n"; err != nil || end.Status != 0 || output(t, spec.Stdout) != want {
+		t.Errorf("end %+v, %v, %q, want %q", end, err, output(t, spec.Stdout), want)
+	}
+}
+
 // A favoured mom has shims that are, and jobs that are not.
 func TestShim_FavouredMom(t *testing.T) {
 	runtime.LockOSThread() // never unlocked: the thread ends with its priority

@@ -219,11 +219,11 @@ func (s *shim) notExecuted(stderr *os.File, cause error) error {
 	return nil
 }
 
-// favour gives the session the nice values that only root may give.
+// favour gives the session, whose first process may have several threads yet, the nice values that only root may give.
 func (s *shim) favour(pid int) {
 	// A mom may be favoured so that it answers on a busy host; its jobs are not.
 	if own, err := unix.Getpriority(unix.PRIO_PROCESS, 0); s.spec.Nice != 0 || err == nil && own > niceBase {
-		if err := unix.Setpriority(unix.PRIO_PROCESS, pid, s.spec.Nice); err != nil {
+		if err := unix.Setpriority(unix.PRIO_PGRP, pid, s.spec.Nice); err != nil {
 			fmt.Fprintf(os.Stderr, "%s: nice %d: %v\n", ShimName, s.spec.Nice, err)
 		}
 	}

@@ -154,7 +154,7 @@ func (e *notices) refusal() error {
 }
 
 // recount makes what a program is told of its cpus that of its present assignment, where hooks have
-// not said another, and returns the present task.
+// not said another.
 func recount(spec *proc.Spec, before, now Task) {
 	cpus, threads := before.threads()
 	newCPUs, newThreads := now.threads()

@@ -82,6 +82,8 @@ func (r *Runner) launching(ctx context.Context, t Task, a Account, spec *proc.Sp
 	}
 	t = r.Task()
 	spec.Env = s.environment(t, a) // by now the cpus and the variables may be others
+	p := s.program(t, a, spec.Env)
+	spec.Path, spec.Args, spec.Stdin = p.path, p.args, p.stdin
 	used = append(used, more...)
 	prologues := s.prologues
 	if t.Life.Trial != nil {

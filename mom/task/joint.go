@@ -152,6 +152,7 @@ func (s *Site) insist(ctx context.Context, do func(ctx context.Context) error) e
 // does not run again before it has confirmed to them. Hooks are waited for where they may run: not at
 // one that cannot be reached.
 func (s *Site) gather(ctx context.Context, t Task) Event {
+	stopped := ctx
 	bounded, cancel := context.WithTimeout(ctx, endFor+s.patience("execjob_epilogue", "execjob_end", "execjob_abort"))
 	defer cancel()
 	again, enough := context.WithTimeout(bounded, endFor)
@@ -172,6 +173,9 @@ func (s *Site) gather(ctx context.Context, t Task) Event {
 		})
 		if err != nil {
 			s.Logger.Warn("a sister's part was not ended", "task", t.Key.String(), "sister", h.Name, "err", err)
+			if stopped.Err() != nil {
+				return err // nobody has failed
+			}
 			once.Do(func() {
 				s.Lines.Job(pbs.LogError, t.Key.Job, "Unable to send delete job request to one or more sisters")
 			})
