@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"rampart/transport/build"
 )
 
 // TestMain makes the test binary a shim, or a mom that is killed, when it is run
@@ -530,6 +532,9 @@ func TestShim_LimitsOfPrograms(t *testing.T) {
 
 // A limit on the address space keeps no program from being run, however much it is told in its environment.
 func TestShim_LimitedAddressSpace(t *testing.T) {
+	if build.Raced {
+		t.Skip("the race detector needs more address space than the limit leaves")
+	}
 	l, dir := newLinux(t), folder(t)
 	spec := shell(dir, "")
 	spec.Path, spec.Args = "/bin/sh", []string{"sh", "-c", "ulimit -v; ulimit -n"}
