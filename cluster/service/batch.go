@@ -103,7 +103,7 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if err != nil {
 			return nil, err
 		}
-		changes, err := parseJobChanges(p, j, withoutNodes(asked, j))
+		changes, err := parseJobChanges(p, j, asked)
 		if err != nil {
 			return nil, err
 		}

@@ -1,8 +1,7 @@
 package service
 
 import (
-	"slices"
-
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -11,16 +10,18 @@ import (
 )
 
 // fromNodes adds to a request for nodes, as it was written before there was select, the select and place that it means. It is done
-// here, so that nobody else has to know: nodes stays beside them, for users and hooks to read.
-func fromNodes(list []*api.Attribute, t resource.Table) ([]*api.Attribute, error) {
+// here, so that nobody else has to know: nodes stays beside them, for users and hooks to read, where all replicas know the resource.
+func fromNodes(list []*api.Attribute, v *state.View) ([]*api.Attribute, error) {
 	nodes, whole, placed := "", resource.List(nil), false
 	var rest []*api.Attribute
 	for _, a := range list {
-		def, ok := t.Resource(a.GetResource())
+		def, ok := v.Resource(a.GetResource())
 		switch {
 		case a.GetName() != "Resource_List":
 		case a.GetResource() == "nodes":
-			nodes = a.GetValue()
+			if nodes = a.GetValue(); v.Cluster().FeatureLevel < command.LevelObjects {
+				continue
+			}
 		case a.GetResource() == "place":
 			placed = true
 		case a.GetResource() == "select":
@@ -37,7 +38,7 @@ func fromNodes(list []*api.Attribute, t resource.Table) ([]*api.Attribute, error
 	if _, both := whole.Get("select"); both {
 		return nil, pbs.Errorf(pbs.ResourceBesides, "%snodes", pbs.ResourceBesides.Text())
 	}
-	sel, place, err := spec.ParseNodes(nodes, whole, t)
+	sel, place, err := spec.ParseNodes(nodes, whole, v)
 	if err != nil {
 		return nil, err
 	}
@@ -46,15 +47,4 @@ func fromNodes(list []*api.Attribute, t resource.Table) ([]*api.Attribute, error
 		rest = append(rest, &api.Attribute{Name: "Resource_List", Resource: "place", Value: place.String()})
 	}
 	return rest, nil
-}
-
-// withoutNodes drops the nodes of a job whose select is changed by itself: it is not made of them any more.
-func withoutNodes(list []*api.Attribute, j *state.Job) []*api.Attribute {
-	of := func(name string) bool {
-		return slices.ContainsFunc(list, func(a *api.Attribute) bool { return a.GetName() == "Resource_List" && a.GetResource() == name })
-	}
-	if _, has := j.Resources.Get("nodes"); has && of("select") && !of("nodes") {
-		return append(slices.Clip(list), &api.Attribute{Name: "Resource_List", Resource: "nodes", Op: api.Op_OP_UNSET})
-	}
-	return list
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"testing"
 
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
@@ -10,6 +11,11 @@ import (
 // TestSubmit_Nodes: the old way to ask for hosts becomes select and place, and stays beside them until select is changed.
 func TestSubmit_Nodes(t *testing.T) {
 	b := newBench(t)
+	old := b.mustSubmit("ann@login1", set("Resource_List.nodes", "2"))
+	if nodes := b.store.View().JobAttribute(b.job(old), "Resource_List", "nodes"); nodes != "" {
+		t.Errorf("below the feature level that knows it: nodes=%s", nodes)
+	}
+	b.do(&command.RaiseLevel{Level: command.LevelObjects})
 	for _, c := range []struct {
 		list       []*api.Attribute
 		sel, place string
@@ -26,7 +32,7 @@ func TestSubmit_Nodes(t *testing.T) {
 		if nodes := v.JobAttribute(j, "Resource_List", "nodes"); nodes != c.list[0].GetValue() {
 			t.Errorf("%v: nodes=%s", c.list, nodes)
 		}
-		for _, change := range []string{"walltime", "select"} {
+		for _, change := range []string{"walltime", "select"} { // hooks alter by the same command
 			want := map[string]string{"walltime": c.list[0].GetValue()}[change]
 			_, err := b.Batch.Alter(b.as("ann@login1"), request(&api.AlterRequest{Job: string(id), Changes: []*api.Attribute{set("Resource_List."+change, "1")}}, ""))
 			if got := b.store.View().JobAttribute(b.job(id), "Resource_List", "nodes"); err != nil || got != want {

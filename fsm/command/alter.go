@@ -186,11 +186,14 @@ func recomplete(tx *state.Tx, old, j *state.Job, changes []AttrChange) error {
 		return err
 	}
 	unpad(tx, j, changes)
-	if !touches(changes, "select") && touchesChunks(tx, changes) {
-		j.Resources = j.Resources.Unset("select") // the one chunk follows -l ncpus= and the like
-	}
-	if touches(changes, "select") {
+	anew := touches(changes, "select")
+	if anew {
 		dropSums(tx, j)
+	} else if touchesChunks(tx, changes) {
+		j.Resources, anew = j.Resources.Unset("select"), true // the one chunk follows -l ncpus= and the like
+	}
+	if anew && !touches(changes, "nodes") {
+		j.Resources = j.Resources.Unset("nodes") // select is not made of them any more
 	}
 	if err := completeResources(tx, q, j); err != nil {
 		return err
