@@ -30,7 +30,8 @@ func (b *bench) limit(attributes ...string) {
 	}
 }
 
-// drawLimit sets or unsets a limit on running jobs.
+// drawLimit sets or unsets a limit on running jobs. What an object has of the other form goes first:
+// both beside each other are refused.
 func (b *bench) drawLimit(r *rapid.T) {
 	name := rapid.SampledFrom([]string{"max_run", "max_user_run", "max_run_res.ncpus", "resources_available.ncpus"}).Draw(r, "limit")
 	value := rapid.SampledFrom([]string{"1", "2", "4"}).Draw(r, "most")
@@ -41,13 +42,21 @@ func (b *bench) drawLimit(r *rapid.T) {
 	case "max_run_res.ncpus":
 		value = "[u:PBS_GENERIC=" + value + "]"
 	}
+	other := []string{"max_user_run"}
+	if name == "max_user_run" {
+		other = []string{"max_run", "max_run_res.ncpus"}
+	}
+	var object string
 	if rapid.Bool().Draw(r, "at the queue") {
-		name = "workq." + name
+		object = "workq."
 	}
 	if rapid.IntRange(0, 2).Draw(r, "unset") == 0 {
 		value = "" // takes it away
 	}
-	b.limit(name + "=" + value)
+	for _, name := range other {
+		b.limit(object + name + "=")
+	}
+	b.limit(object + name + "=" + value)
 }
 
 // raise brings the cluster to the feature level of limits.
