@@ -236,6 +236,9 @@ func (w *why) waiting(r *api.ExplainReply) string {
 	case len(r.GetUnconfirmed()) > 0:
 		return "it does not start again before the end of its earlier run is confirmed by " + strings.Join(r.GetUnconfirmed(), ", ")
 	case !r.GetScheduling():
+		if name := r.GetScheduler(); name != "" {
+			return "the scheduling of " + name + ", which plans for queue " + w.Queue + ", is off: no job starts"
+		}
 		return "the server's scheduling is off: no job starts"
 	case w.Never && o.GetReason() != "":
 		return "it can never run: " + strings.TrimSpace(o.GetReason())

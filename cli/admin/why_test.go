@@ -107,6 +107,8 @@ nearest to having ncpus=8:
 func TestWhy_Sentences(t *testing.T) {
 	off, again, promised := replyOf(&api.Obstacle{}, "job_state", "Q"), replyOf(&api.Obstacle{}, "job_state", "Q"), &api.Obstacle{Start: 1800000600, Promised: true, Chunk: "ncpus=1"}
 	off.Scheduling = false
+	further := replyOf(&api.Obstacle{}, "job_state", "Q", "queue", "fastq")
+	further.Scheduling, further.Scheduler = false, "fast"
 	again.Unconfirmed = []string{"hosta"}
 	for _, c := range []struct {
 		reply *api.ExplainReply
@@ -124,6 +126,7 @@ func TestWhy_Sentences(t *testing.T) {
 		{replyOf(&api.Obstacle{Reason: "no", Shut: &api.Obstacle_Hold{Kind: "nothing may pass the job before it", By: "3.srv"}}, "job_state", "Q"), "it waits: no\nnothing may pass the job before it: 3.srv\n"},
 		{replyOf(promised, "job_state", "Q"), "it is expected to start at " + stamp(1800000600) + ": that is kept for it\n"},
 		{off, "the server's scheduling is off: no job starts\n"},
+		{further, "the scheduling of fast, which plans for queue fastq, is off: no job starts\n"},
 		{again, "confirmed by hosta\n"},
 	} {
 		if got := explained(t, c.reply, false); !strings.Contains(got, c.want) {

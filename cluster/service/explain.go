@@ -45,7 +45,11 @@ func (b *Batch) explain(p person, name string) (*api.ExplainReply, error) {
 		return nil, err
 	}
 	msg := &api.ExplainReply{
-		Job: string(j.ID), Attributes: shown.ofJob(p.view, j), Now: p.view.Now().Unix(), Scheduling: p.view.ForQueue(j.Queue).Server().Scheduling(),
+		Job: string(j.ID), Attributes: shown.ofJob(p.view, j), Now: p.view.Now().Unix(),
+		Scheduling: p.view.ForQueue(j.Queue).Server().Scheduling(),
+	}
+	if name := p.view.SchedulerOf(j.Queue); name != state.DefaultScheduler {
+		msg.Scheduler = name
 	}
 	for _, run := range j.Unconfirmed {
 		msg.Unconfirmed = append(msg.Unconfirmed, string(run.Host))

@@ -3203,6 +3203,7 @@ type ExplainReply struct {
 	Scheduling    bool                   `protobuf:"varint,4,opt,name=scheduling,proto3" json:"scheduling,omitempty"`  // the scheduler looks for vnodes
 	Unconfirmed   []string               `protobuf:"bytes,5,rep,name=unconfirmed,proto3" json:"unconfirmed,omitempty"` // hosts whose earlier run of it is not known to be over
 	Obstacle      *Obstacle              `protobuf:"bytes,6,opt,name=obstacle,proto3" json:"obstacle,omitempty"`       // of a job that the scheduler is to start
+	Scheduler     string                 `protobuf:"bytes,7,opt,name=scheduler,proto3" json:"scheduler,omitempty"`     // that plans for the queue of the job, where it is not the default one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3277,6 +3278,13 @@ func (x *ExplainReply) GetObstacle() *Obstacle {
 		return x.Obstacle
 	}
 	return nil
+}
+
+func (x *ExplainReply) GetScheduler() string {
+	if x != nil {
+		return x.Scheduler
+	}
+	return ""
 }
 
 // Obstacle is what keeps a queued job waiting. Times are in seconds; 0: nobody knows.
@@ -3853,7 +3861,7 @@ const file_batch_proto_rawDesc = "" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12/\n" +
 	"\aindices\x18\x02 \x03(\v2\x15.rampart.v1.LoadIndexR\aindices\"\"\n" +
 	"\x0eExplainRequest\x12\x10\n" +
-	"\x03job\x18\x01 \x01(\tR\x03job\"\xdd\x01\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\"\xfb\x01\n" +
 	"\fExplainReply\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x125\n" +
 	"\n" +
@@ -3864,7 +3872,8 @@ const file_batch_proto_rawDesc = "" +
 	"scheduling\x18\x04 \x01(\bR\n" +
 	"scheduling\x12 \n" +
 	"\vunconfirmed\x18\x05 \x03(\tR\vunconfirmed\x120\n" +
-	"\bobstacle\x18\x06 \x01(\v2\x14.rampart.v1.ObstacleR\bobstacle\"\xa1\x06\n" +
+	"\bobstacle\x18\x06 \x01(\v2\x14.rampart.v1.ObstacleR\bobstacle\x12\x1c\n" +
+	"\tscheduler\x18\a \x01(\tR\tscheduler\"\xa1\x06\n" +
 	"\bObstacle\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05never\x18\x02 \x01(\bR\x05never\x12\x14\n" +
