@@ -33,8 +33,9 @@ type Config struct {
 	Home          string       // PBS_HOME
 	Address       string       // HOST:PORT at which it serves Agent
 	GossipAddress string
-	Adopt         bool // let the jobs of an earlier mom run on (-p), else end and requeue them
-	HighRes       bool // microseconds in the log
+	Adopt         bool     // let the jobs of an earlier mom run on (-p), else end and requeue them
+	HighRes       bool     // microseconds in the log
+	LogHead       []string // what the mom says of itself in each file of its log
 
 	Reporter apiconnect.ReportClient // finds the replicas and repeats by itself
 	Sisters  Sisters                 // reaches the moms of other hosts; nil: none

@@ -54,7 +54,7 @@ func New(c Config) (*Mom, error) {
 	}
 	m := &Mom{config: c, stop: make(chan bool, 2), again: make(chan struct{}, 1), remeasure: make(chan struct{}, 1), reelim: make(chan struct{}, 1)}
 	m.log = daylog.New(c.path("mom_logs"), "pbs_mom", daylog.Options{
-		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask,
+		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask, Head: c.LogHead,
 	})
 	m.lines = lines{m.log, c.Logger}
 	m.meter = newMeter(c.Registry, c.Reporter)

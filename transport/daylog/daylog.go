@@ -30,6 +30,7 @@ type Options struct {
 	Location *time.Location // of dates and times; nil: local time
 	Mask     uint16         // events that are written; 0 writes only forced ones
 	KeepDays int            // older files are removed when one is begun; 0: none are
+	Head     []string       // what the daemon says of itself whenever it opens a file; none: not even that it does
 }
 
 // A Log appends lines to the file of their day.
@@ -85,6 +86,9 @@ func (l *Log) WriteAs(daemon string, at time.Time, event uint16, class, object, 
 		return fmt.Errorf("write log line: %w", err)
 	}
 	line := Format(at, l.opts.HighRes, event, daemon, class, object, text)
+	if begun {
+		line = l.headLocked(at) + line
+	}
 	if _, err := l.file.WriteString(line); err != nil {
 		return fmt.Errorf("write log line: %w", err)
 	}
@@ -92,6 +96,18 @@ func (l *Log) WriteAs(daemon string, at time.Time, event uint16, class, object, 
 		return l.dropExpiredLocked()
 	}
 	return nil
+}
+
+// headLocked returns the lines before the first one that is written into a file that was just opened.
+func (l *Log) headLocked(at time.Time) string {
+	if len(l.opts.Head) == 0 {
+		return ""
+	}
+	head := Format(at, l.opts.HighRes, pbs.LogSystem, l.daemon, "Svr", "Log", "Log opened")
+	for _, text := range l.opts.Head {
+		head += Format(at, l.opts.HighRes, pbs.LogSystem, l.daemon, "Svr", l.daemon, text)
+	}
+	return head
 }
 
 // Close closes the file of the day; a later Write opens it again.

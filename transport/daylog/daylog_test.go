@@ -47,6 +47,29 @@ func TestWrite_OneFilePerDay(t *testing.T) {
 	}
 }
 
+// TestWrite_Head: each file that is opened says of whom it is, whatever is written into it.
+func TestWrite_Head(t *testing.T) {
+	dir := t.TempDir()
+	l := New(dir, "pbs_mom", Options{Mask: pbs.LogJob, Location: time.UTC, Head: []string{"pbs_version=23", "hostname=hosta"}})
+	at := time.Date(2026, 11, 21, 23, 59, 59, 0, time.UTC)
+	for _, after := range []time.Duration{0, 0, time.Second} {
+		if err := l.Write(at.Add(after), pbs.LogJob, "Job", "1.srv", "kill_job"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for day, times := range map[string]int{"20261121": 2, "20261122": 1} {
+		at := map[string]string{"20261121": "11/21/2026 23:59:59;", "20261122": "11/22/2026 00:00:00;"}[day]
+		want := at + "0002;pbs_mom;Svr;Log;Log opened\n" + at + "0002;pbs_mom;Svr;pbs_mom;pbs_version=23\n" +
+			at + "0002;pbs_mom;Svr;pbs_mom;hostname=hosta\n" + strings.Repeat(at+"0008;pbs_mom;Job;1.srv;kill_job\n", times)
+		if got := read(t, dir, day); got != want {
+			t.Errorf("%s: %q, want %q", day, got, want)
+		}
+	}
+}
+
 func TestWrite_MaskAndForce(t *testing.T) {
 	dir := t.TempDir()
 	l := New(dir, "Server@h", Options{Location: time.UTC})
