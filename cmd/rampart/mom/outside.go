@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"rampart/cmd/rampart/home"
 	agent "rampart/mom"
 	"rampart/mom/cgroup"
 	"rampart/mom/hook"
@@ -32,6 +33,8 @@ type Outside struct {
 	// Socket is where programs of jobs find the mom, and Tasks opens it; nil: they do not.
 	Socket string
 	Tasks  func(ctx context.Context) (net.Listener, error)
+	// LogHead is what the log says of the host and its version whenever it is opened; empty: nothing.
+	LogHead []string
 	// NoSync spares the disk, for tests.
 	NoSync bool
 	// Fault may fail any step of a change of what the mom keeps, for tests: see spool.Options.
@@ -50,7 +53,7 @@ func system(c Config, o Options) (Outside, error) {
 	}
 	out := Outside{
 		Network: transport.System{}, Probe: probe, SwitchUser: os.Geteuid() == 0,
-		Cgroups: &cgroup.Options{},
+		Cgroups: &cgroup.Options{}, LogHead: home.LogHead(),
 		Gateway: func(ctx context.Context) (net.Listener, error) {
 			return transport.ListenUnix(ctx, c.Home.MomGateway(c.Host))
 		},

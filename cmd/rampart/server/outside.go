@@ -9,6 +9,7 @@ import (
 	"rampart/cluster/mail"
 	"rampart/cluster/sched"
 	"rampart/cluster/store"
+	"rampart/cmd/rampart/home"
 	"rampart/fsm/command"
 	"rampart/fsm/state"
 	"rampart/mom/hook"
@@ -39,6 +40,8 @@ type Outside struct {
 	TrailingLogs  uint64
 	// Level is the feature level that the replica passes for; 0: command.FeatureLevel.
 	Level uint32
+	// LogHead is what the logs say of the host and its version whenever they are opened; empty: nothing.
+	LogHead []string
 	// Clock reads the wall clock of the host; nil: time.Now.
 	Clock func() time.Time
 	// Elsewhere is hook.Options'; nil: there is none.
@@ -63,6 +66,7 @@ func system(c Config, logger *slog.Logger) Outside {
 		Resolve: transport.LookupHost,
 		Mail:    mail.Send,
 		Dynamic: runDynamic,
+		LogHead: home.LogHead(),
 		Stores:  func() (store.Backend, error) { return store.OpenFiles(c.Home.Raft(), logger) },
 		Gateway: func(ctx context.Context) (net.Listener, error) {
 			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))

@@ -160,7 +160,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 func (s *Server) openLogs() {
 	host := s.config.Host
-	options := daylog.Options{HighRes: home.HighRes(), Mask: daylog.ServerMask, KeepDays: s.config.LogKeepDays, Head: home.LogHead()}
+	options := daylog.Options{HighRes: home.HighRes(), Mask: daylog.ServerMask, KeepDays: s.config.LogKeepDays, Head: s.outside.LogHead}
 	s.serverLog = daylog.New(s.config.Home.ServerLogs(), "Server@"+host, options)
 	options.Mask = daylog.SchedMask
 	s.schedLogs = &schedLogs{home: string(s.config.Home), options: options, server: func() *state.Server { return s.machine.View().Server() }}
