@@ -2,6 +2,7 @@ package lsf
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -136,7 +137,7 @@ func (s share) String() string {
 	return strconv.Itoa(s.slots) + "*" + s.host
 }
 
-// shares returns the hosts of a job with its slots on them, in the order of its chunks.
+// shares returns the hosts of a job with its slots on them, in the order of its chunks; those without are left out if it has any.
 func (j job) shares() []share {
 	hosts, err := spec.ParseExecHost(j.get("exec_host"))
 	if err != nil {
@@ -165,6 +166,9 @@ func (j job) shares() []share {
 			all = append(all, share{host: name})
 		}
 		all[k].slots += slots
+	}
+	if slices.ContainsFunc(all, func(s share) bool { return s.slots > 0 }) {
+		all = slices.DeleteFunc(all, func(s share) bool { return s.slots == 0 })
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -48,6 +49,7 @@ type class struct {
 	bounds *bounds   // of the slots of its jobs; nil: none
 
 	several bool // the job asks for more than one chunk
+	unit    bool // its jobs have the placement set that they are in to themselves
 
 	spans   bool   // it may span placement sets
 	spanAge uint64 // Planner.idleAge at which that was found out
@@ -66,6 +68,11 @@ type chunk struct {
 	where *where // that its host is asked for; nil: nothing
 	host  string // host=, empty for any
 	vnode pbs.VnodeName
+
+	term    int    // of the requirement that it is of
+	scatter bool   // no two chunks of the term are on one host
+	lasting bool   // a host gives only to the first chunk of the term what is not in again
+	again   []need // what each other chunk of the term needs that is on the host
 }
 
 // A need is an amount of a consumable resource.
@@ -84,7 +91,7 @@ type prop struct {
 // offers them.
 var layout = [...]string{"mpiprocs", "ompthreads"}
 
-func newClass(k key, t resource.Table, h considered, rest bool, w *where) *class {
+func newClass(k key, t resource.Table, h considered, rest bool, w *where, layout lsf.Layout) *class {
 	c := &class{key: k, where: w}
 	sel, err := spec.ParseSelect(k.sel)
 	if err != nil {
@@ -106,15 +113,22 @@ func newClass(k key, t resource.Table, h considered, rest bool, w *where) *class
 	} else if k.groups != "" {
 		c.groups = groups{keys: k.groups, defs: keysOf(k.groups, t), rest: rest}
 	}
-	for _, written := range sel.Chunks {
+	c.unit = layout.Unit && c.groups.own
+	for i, written := range sel.Chunks {
 		ch, err := newChunk(written, t, h)
 		if err != nil {
 			c.bad = err.Error()
 			return c
 		}
 		ch.where = w
-		for _, ch := range onlyFirst(ch, len(c.chunks) == 0) {
+		if len(layout.Kinds) == len(sel.Chunks) {
+			ch.stands(layout.Kinds[i])
+		}
+		for k, ch := range onlyFirst(ch, len(c.chunks) == 0) {
 			c.chunks = append(c.chunks, ch)
+			if k > 0 && ch.lasting {
+				ch.needs = ch.again // the host of the first one may have all of them
+			}
 			c.add(ch)
 		}
 	}
@@ -154,11 +168,21 @@ func newChunk(written spec.Chunk, t resource.Table, h considered) (chunk, error)
 	return ch, nil
 }
 
+// stands notes how the chunks of a kind stand on hosts.
+func (ch *chunk) stands(l lsf.KindLayout) {
+	ch.term, ch.scatter = l.Term, l.Scatter
+	if len(l.Once) > 0 {
+		ch.lasting = true
+		ch.again = slices.DeleteFunc(slices.Clone(ch.needs), func(n need) bool { return slices.Contains(l.Once, n.def.Name) })
+	}
+}
+
 // onlyFirst takes what is consumed at the first host only (flag f) from all chunks but the
 // very first.
 func onlyFirst(ch chunk, first bool) []chunk {
 	rest := ch
-	rest.needs = slices.DeleteFunc(slices.Clone(ch.needs), func(n need) bool { return n.def.Flags&resource.FirstHost != 0 })
+	further := func(n need) bool { return n.def.Flags&resource.FirstHost != 0 }
+	rest.needs, rest.again = slices.DeleteFunc(slices.Clone(ch.needs), further), slices.DeleteFunc(slices.Clone(ch.again), further)
 	switch {
 	case len(rest.needs) == len(ch.needs), first && ch.count == 1:
 		return []chunk{ch}
@@ -169,10 +193,13 @@ func onlyFirst(ch chunk, first bool) []chunk {
 	return []chunk{ch, rest}
 }
 
-// add counts a chunk into the sums.
+// add counts a chunk into the sums: of what a host gives once as if all were on one.
 func (c *class) add(ch chunk) {
 	for _, n := range ch.needs {
 		amount := times(n.amount, ch.count)
+		if ch.once(n.def.Name) {
+			amount = n.amount
+		}
 		i := slices.IndexFunc(c.sums, func(s need) bool { return s.def.Name == n.def.Name })
 		if i < 0 {
 			c.sums = append(c.sums, need{n.def, amount})
@@ -180,6 +207,11 @@ func (c *class) add(ch chunk) {
 		}
 		c.sums[i].amount = plus(c.sums[i].amount, amount)
 	}
+}
+
+// once reports whether a host gives a resource to the first chunk of the kind only.
+func (ch *chunk) once(name string) bool {
+	return ch.lasting && !slices.ContainsFunc(ch.again, func(n need) bool { return n.def.Name == name })
 }
 
 // total returns the number of chunks.

@@ -190,14 +190,18 @@ func (c *cycle) gatherOn(cl *class, m mode, hosts []int) (parts []state.Kept) {
 				continue
 			}
 			some := min(slots-k, left[i])
-			if cl.apart() {
+			if cl.apart() || ch.scatter {
 				some = min(some, per)
 			}
 			if some <= 0 {
 				continue
 			}
 			left[i], k = left[i]-some, k+some
-			want += (some + per - 1) / per * ch.of(r.mem.Name)
+			if chunks := (some + per - 1) / per; ch.once(r.mem.Name) {
+				want += ch.of(r.mem.Name)
+			} else {
+				want += chunks * ch.of(r.mem.Name)
+			}
 			if cl.apart() {
 				break
 			}

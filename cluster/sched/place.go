@@ -208,6 +208,9 @@ func (w *world) fill(h int, c *class, ch chunk, count int, placed *spec.ExecVnod
 		if allowed -= slots; allowed < 0 {
 			return n
 		}
+		if ch.lasting && w.carries(h, ch.term) {
+			ch.needs, ch.lasting, from = ch.again, false, 0
+		}
 		var parts []spec.ExecPart
 		if parts, from = w.whole(h, c, ch, from); parts == nil && c.place.Arrangement != spec.VScatter {
 			parts = w.split(h, c, ch)
@@ -215,10 +218,16 @@ func (w *world) fill(h int, c *class, ch chunk, count int, placed *spec.ExecVnod
 		if parts == nil {
 			return n
 		}
+		w.hosts[h].term = ch.term
 		*placed = append(*placed, spec.ExecChunk{Parts: parts})
 		w.takesOn(h, c.bounds, slots)
 	}
 	return count
+}
+
+// carries tells whether the attempt has placed a chunk of a term on a host; those of one term are placed one after the other.
+func (w *world) carries(h, term int) bool {
+	return w.hosts[h].mine == w.tried && w.hosts[h].term == term
 }
 
 // whole takes a chunk from one vnode, the first that has it from the place on

@@ -182,14 +182,14 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 	}
 	c, ok := p.classes[k]
 	if !ok {
-		w, alternatives, by := moreOf(v, of.More)
-		c = newClass(k, v, p.considered, !p.grouping.explicit, w)
+		w, alternatives, by, layout := moreOf(v, of.More)
+		c = newClass(k, v, p.considered, !p.grouping.explicit, w, layout)
 		c.by = by
 		for i, a := range alternatives {
 			if i > 0 {
 				one := k
 				one.sel = completed(v, of.Queue, a.Select)
-				c.choice = append(c.choice, newClass(one, v, p.considered, !p.grouping.explicit, w))
+				c.choice = append(c.choice, newClass(one, v, p.considered, !p.grouping.explicit, w, layout))
 				c.choice[len(c.choice)-1].by = by
 			}
 		}

@@ -270,8 +270,14 @@ func (w *world) findGrouped(c *class) (spec.ExecVnode, bool) {
 	}
 	all := w.sets(c.groups)
 	for _, s := range all {
+		if c.unit && !w.unused(s) {
+			continue
+		}
 		w.set = s
 		placed, ok := w.findIn(c)
+		if ok && c.unit {
+			placed = w.fillUp(s, c, placed)
+		}
 		if w.set = nil; ok {
 			w.foundIn = s.name
 			return placed, true
@@ -281,6 +287,26 @@ func (w *world) findGrouped(c *class) (spec.ExecVnode, bool) {
 		return nil, false
 	}
 	return w.findIn(c)
+}
+
+// unused tells whether nobody has anything of a set.
+func (w *world) unused(s *pset) bool {
+	for _, h := range s.hosts {
+		w.look(h)
+	}
+	return !slices.ContainsFunc(s.nodes, func(i int) bool { return w.nodes[i].jobs+w.nodes[i].held > 0 })
+}
+
+// fillUp gives a job that has a set to itself no cpu of each vnode of it that it has nothing of yet and that takes jobs: so nobody else gets any.
+func (w *world) fillUp(s *pset, c *class, placed spec.ExecVnode) spec.ExecVnode {
+	ncpus, _ := w.view.Resource("ncpus")
+	for _, i := range s.nodes {
+		if n := &w.nodes[i]; n.mine != w.tried && w.open(n, c) {
+			w.mark(i)
+			placed = append(placed, spec.ExecChunk{Parts: []spec.ExecPart{w.take(i, []need{{ncpus, 0}})}})
+		}
+	}
+	return placed
 }
 
 // widen lets a class span placement sets if it would fit in none of them when nothing ran.

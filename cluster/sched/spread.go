@@ -42,8 +42,8 @@ func (w *world) leftover(c *class, ch chunk, placed *spec.ExecVnode) int {
 
 // some places as many chunks of one kind on a host as may and do stand there.
 func (w *world) some(h int, c *class, ch chunk, count int, placed *spec.ExecVnode) int {
-	if c.place.Arrangement == spec.Scatter {
-		if w.hosts[h].mine == w.tried {
+	if apart := c.place.Arrangement == spec.Scatter; apart || ch.scatter {
+		if apart && w.hosts[h].mine == w.tried || ch.scatter && w.carries(h, ch.term) {
 			return 0
 		}
 		count = 1

@@ -23,11 +23,11 @@ type where struct {
 }
 
 // moreOf reads state.Class.More; what cannot be read any more, since a resource is gone, no host has.
-func moreOf(v *state.View, more string) (w *where, alternatives []lsf.Alternative, by *ordering) {
+func moreOf(v *state.View, more string) (w *where, alternatives []lsf.Alternative, by *ordering, layout lsf.Layout) {
 	if more == "" {
-		return nil, nil, nil
+		return nil, nil, nil, layout
 	}
-	lines := append(strings.Split(more, "\n"), "", "", "")
+	lines := append(strings.Split(more, "\n"), "", "", "", "")
 	site := v.LSF().Site(slices.Collect(v.CustomResources()))
 	read := func(text string) (s resreq.Select, ok bool) {
 		if text == "" {
@@ -44,7 +44,7 @@ func moreOf(v *state.View, more string) (w *where, alternatives []lsf.Alternativ
 		queue, _ := read(lines[1]) // a part of it
 		w = &where{all: all, queue: queue, never: !known}
 	}
-	return w, lsf.ReadAlternatives(lines[2]), newOrdering(lines[3], site)
+	return w, lsf.ReadAlternatives(lines[2]), newOrdering(lines[3], site), lsf.ReadLayout(lines[4])
 }
 
 // completed returns a select with what chunks have by default, as that of a job that waits has it.

@@ -92,6 +92,7 @@ type host struct {
 	jobs  int
 	held  int
 	mine  int // the attempt that took of it last
+	term  int // for which it did
 }
 
 func newWorld(v *state.View, idle bool, sortedBy string, said map[pbs.VnodeName]reported) *world {

@@ -79,12 +79,15 @@ func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, er
 	if len(shape.Order) > 0 {
 		list = list.Set(lsf.JobOrder, "", resreq.PrintOrder(shape.Order))
 	}
+	if shape.Layout.Given() {
+		list = list.Set(lsf.JobLayout, "", shape.Layout.String())
+	}
 	if text, ok := list.Get("Resource_List", "place"); ok {
 		place, err := spec.ParsePlace(text)
 		if err != nil {
 			return nil, err
 		}
-		shape.Place.Sharing = place.Sharing
+		shape.Place.Sharing = cmp.Or(shape.Place.Sharing, place.Sharing)
 	}
 	list = without(list, "Resource_List", "ncpus", "host")
 	for _, item := range shape.Wide {
@@ -146,7 +149,7 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	for _, e := range list {
 		changes = append(changes, command.AttrChange{Entry: e})
 	}
-	for _, name := range [...]string{lsf.JobCombined, lsf.JobAlternatives, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder} {
+	for _, name := range [...]string{lsf.JobCombined, lsf.JobAlternatives, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobLayout} {
 		_, now := list.Get(name, "")
 		if _, before := j.Attrs.Get(name, ""); before && !now {
 			changes = append(changes, command.AttrChange{Op: command.OpUnset, Entry: attr.Entry{Name: name}})

@@ -129,6 +129,7 @@ func jobRows() []row {
 		shown("lsf_select", Text),
 		shown("lsf_queue_select", Text),
 		shown("lsf_order", Text),
+		shown("lsf_layout", Text),
 		shown("lsf_alternatives", Text),
 		shown("lsf_effective", Text),
 		shown("lsf_reserved", Text),

@@ -32,32 +32,29 @@ func (s *shaper) byHost(u resreq.Usage) bool {
 	})
 }
 
-// onHost returns what a chunk of so many slots has of its host. Where slots may be on any hosts, what a host gives must
-// be asked for each slot.
-func (s *shaper) onHost(u resreq.Usage, slots int, spanned bool) (resource.List, error) {
-	var items resource.List
+// onHost returns what a chunk of so many slots has of its host, and what of that a host gives once, however many of the chunks are on it.
+func (s *shaper) onHost(u resreq.Usage, slots int) (items resource.List, once []string, err error) {
 	for _, r := range u {
 		def, asked, err := s.defined(r)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !asked || !def.AtHost() {
 			continue
 		}
 		amount := r.Amount
-		switch {
-		case s.method(r.Resource) == rusage.PerSlot:
+		if s.method(r.Resource) == rusage.PerSlot {
 			amount *= resreq.Amount(slots)
-		case !spanned:
-			return nil, unsupported("rusage[%s=...] of several slots needs span[hosts=1], span[ptile=N] or -m, which say what one host is to give", r.Resource)
+		} else {
+			once = append(once, r.Resource)
 		}
 		value, err := valueOf(def, amount)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		items = append(items, resource.Item{Name: r.Resource, Value: value})
 	}
-	return items, nil
+	return items, once, nil
 }
 
 // wide adds what the job has as a whole; 0 hosts are as many as there is room on.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,7 @@ func TestShaped(t *testing.T) {
 		sel      string
 		place    string
 		wide     string
+		layout   string
 		describe string // "" where it is text
 	}{
 		{text: "span[ptile=4]", slots: 6, sel: "1:ncpus=4+1:ncpus=2", place: "scatter"}, // RSV-58
@@ -106,7 +108,12 @@ func TestShaped(t *testing.T) {
 		{text: "select[bigmem]", slots: 2, host: "h2", sel: "2:ncpus=1:host=h2:bigmem=True", place: "free", describe: "select[hname==h2 && bigmem]"},
 		{text: "rusage[mem=60:lic=1]", slots: 2, host: "h2", sel: "1:ncpus=2:mem=60mb:host=h2", place: "free", wide: "lic=1", describe: "select[hname==h2] rusage[mem=60] span[hosts=1]"},
 		{text: "2*{rusage[mem=10] span[hosts=1]}+4*{select[bigmem]}", slots: 1, sel: "1:ncpus=2:mem=10mb+4:ncpus=1:bigmem=True", place: "free", describe: "2*{rusage[mem=10]}+4*{select[bigmem]}"},
-		{text: "2*{span[ptile=1]}+4*{span[ptile=2]}", slots: 6, sel: "2:ncpus=1+2:ncpus=2", place: "scatter"},
+		{text: "2*{span[ptile=1]}+4*{span[ptile=2]}", slots: 6, sel: "2:ncpus=1+2:ncpus=2", place: "free", layout: "1:scatter 2:scatter", describe: "2*{}+4*{}"},
+		{text: "2*{rusage[mem=10]}+4*{span[ptile=2]}", slots: 1, sel: "2:ncpus=1:mem=10mb+2:ncpus=2", place: "free", layout: "1:once=mem 2:scatter", describe: "2*{rusage[mem=10]}+4*{}"}, // RSV-01
+		{text: "1*{}+3*{span[ptile=2]}", slots: 1, sel: "1:ncpus=1+1:ncpus=2+1:ncpus=1", place: "free", layout: "1 2:scatter 2:scatter", describe: "1*{}+2*{}+1*{}"},
+		{text: "rusage[mem=10:disk=2]", slots: 3, sel: "3:ncpus=1:mem=10mb:disk=2", place: "free", layout: "1:once=mem,disk", describe: "rusage[mem=10:disk=2]"},
+		{text: "same[model]", slots: 2, sel: "2:ncpus=1", place: "free", describe: "-"},
+		{text: "same[model:color]", slots: 2, sel: "2:ncpus=1", place: "free:group=color", describe: "same[color]"},
 	} {
 		s, err := shaped(c.text, c.slots, c.host)
 		if err != nil {
@@ -119,6 +126,13 @@ func TestShaped(t *testing.T) {
 		}
 		if s.Select.String() != c.sel || s.Place.String() != c.place || wide != c.wide {
 			t.Errorf("%s: %s, %s, %q, want %s, %s, %q", c.text, s.Select, s.Place, wide, c.sel, c.place, c.wide)
+		}
+		layout := ""
+		if s.Layout.Given() {
+			layout = s.Layout.String()
+		}
+		if layout != c.layout || !reflect.DeepEqual(ReadLayout(s.Layout.String()), s.Layout) {
+			t.Errorf("%s: layout %q, want %q; it is read as %+v", c.text, layout, c.layout, ReadLayout(s.Layout.String()))
 		}
 		want := c.describe
 		switch want {
@@ -180,9 +194,10 @@ func TestShaped_Units(t *testing.T) {
 		"cu[type=rack]":                        "free",
 		"same[rack] cu[type=rack:maxcus=1]":    "free:group=rack",
 		"span[hosts=1] cu[type=rack:maxcus=1]": "pack:group=rack",
-		"cu[type=rack:maxcus=1:excl]":          "of compute units a job may ask for type, pref and maxcus=1",
-		"cu[type=rack:maxcus=2]":               "of compute units a job may ask for type, pref and maxcus=1",
-		"cu[type=rack:balance]":                "of compute units a job may ask for type, pref and maxcus=1",
+		"cu[type=rack:maxcus=1:excl]":          "free:exclhost:group=rack",
+		"cu[type=rack:excl]":                   "excl needs maxcus=1",
+		"cu[type=rack:maxcus=2]":               "of compute units a job may ask for type, pref, maxcus=1 and excl",
+		"cu[type=rack:balance]":                "of compute units a job may ask for type, pref, maxcus=1 and excl",
 		"cu[type=row]":                         "no host has a resource row",
 		"same[color] cu[type=rack:maxcus=1]":   "beside same[color] is not supported yet",
 	} {
@@ -219,13 +234,12 @@ func TestShaped_Refusals(t *testing.T) {
 		{"select[model==x]", 1, "select[] by model is not supported yet"},
 		{"select[color==red && color==blue]", 1, "select[] names two values of color, red and blue"},
 		{"1*{order[mem]}+1*{rusage[mem=5]}", 2, "order[mem] in a term of a compound requirement is not supported yet"},
-		{"rusage[mem=10]", 2, "rusage[mem=...] of several slots needs span"},
 		{"rusage[it=10]", 1, "rusage[it=...] is not supported yet"},
 		{"rusage[disk=1.5]", 1, "rusage[disk=1.5] is not supported: the resource is of type long"},
 		{"1*{select[mem>5]}+1*{select[bigmem]}", 2, "select[mem>5] in a term of a compound requirement is not supported yet"},
 		{"span[ptile='!']", 2, "span[ptile='!'] is not supported yet"},
 		{"same[color:bigmem]", 2, "same[] of several resources"},
-		{"2*{span[ptile=1]}+4*{select[bigmem]}", 6, "span[ptile] in one term"},
+		{"same[lic]", 2, "same[lic] is not supported: it is no resource of hosts"},
 		{"2*{span[ptile=1]}+4*{span[ptile=2]}", 7, "the terms of the requirement are for 6 slots, and the job has 7"},
 		{"1*{rusage[lic=1]}+1*{rusage[lic=1]}", 1, "rusage[lic=...] in several terms"},
 		{"", MaxSlots + 1, "Too many processors requested"},

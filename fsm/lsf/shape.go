@@ -2,9 +2,7 @@ package lsf
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -28,6 +26,7 @@ type Shape struct {
 	Wide   resource.List // what the job holds of resources that belong to no host
 	Where  resreq.Select // what of the selection chunks cannot say: hosts are asked for it
 	Order  []resreq.Key  // by what its hosts are ordered; none: as the scheduler has them
+	Layout Layout        // how the chunks stand on hosts, beside the placement
 }
 
 // MaxSlots bounds the slots of a job, as the chunks of a select are bounded.
@@ -60,6 +59,7 @@ func unsupported(format string, args ...any) error {
 }
 
 // Shapes turns a requirement into chunks and their placement, once for each alternative of what is reserved. t defines the resources.
+// The layout of the first one is that of all.
 func Shapes(r Request, t resource.Table, site resreq.Site) ([]Shape, error) {
 	n := 1
 	for _, term := range r.Requirement.Terms {
@@ -76,6 +76,7 @@ func Shapes(r Request, t resource.Table, site resreq.Site) ([]Shape, error) {
 		if all[i], err = Shaped(one, t, site); err != nil {
 			return nil, err
 		}
+		all[0].Layout = all[0].Layout.joined(all[i].Layout)
 	}
 	return all, nil
 }
@@ -104,16 +105,13 @@ func Shaped(r Request, t resource.Table, site resreq.Site) (Shape, error) {
 	} else {
 		terms = []resreq.Term{{Slots: r.Slots, Simple: terms[0].Simple}}
 	}
-	for _, term := range terms {
-		if err := s.term(term, len(terms) > 1); err != nil {
+	for i, term := range terms {
+		if err := s.term(term, i+1, len(terms) > 1); err != nil {
 			return Shape{}, err
 		}
 	}
-	if s.spread && s.loose {
-		return Shape{}, unsupported("span[ptile] in one term of a compound requirement needs a span in each of them")
-	}
 	switch {
-	case s.spread:
+	case s.spread && len(terms) == 1:
 		s.shape.Place.Arrangement = spec.Scatter
 	case s.packed && len(terms) == 1:
 		s.shape.Place.Arrangement = spec.Pack
@@ -134,10 +132,10 @@ type shaper struct {
 
 	spread bool // a term has each chunk on a host of its own
 	packed bool // a term is one chunk
-	loose  bool // a term is slots wherever they are
 }
 
-func (s *shaper) term(t resreq.Term, several bool) error {
+// term adds the chunks of one term, the number-th.
+func (s *shaper) term(t resreq.Term, number int, several bool) error {
 	switch {
 	case t.Span.Full:
 		return unsupported("span[%s] is not supported yet: say a number of slots per host", t.Span)
@@ -170,11 +168,8 @@ func (s *shaper) term(t resreq.Term, several bool) error {
 	case ptile > 0:
 		per = min(ptile, t.Slots)
 		whole, rest, s.spread = t.Slots/per, t.Slots%per, true
-	default:
-		s.loose = true
-		if s.host != "" && s.byHost(usage) {
-			per, whole = t.Slots, 1
-		}
+	case s.host != "" && s.byHost(usage):
+		per, whole = t.Slots, 1
 	}
 	hosts := whole + min(rest, 1)
 	if t.Slots > 1 && !t.Span.OneHost && t.Span.Ptile == 0 {
@@ -190,11 +185,16 @@ func (s *shaper) term(t resreq.Term, several bool) error {
 		if c.count == 0 {
 			continue
 		}
-		onHost, err := s.onHost(usage, c.slots, hosts > 0)
+		onHost, once, err := s.onHost(usage, c.slots)
 		if err != nil {
 			return err
 		}
 		s.chunk(c.count, c.slots, onHost, wanted)
+		kind := KindLayout{Term: number, Scatter: several && t.Span.Ptile > 0}
+		if whole > 1 && t.Span.Ptile == 0 {
+			kind.Once = once
+		}
+		s.shape.Layout.Kinds = append(s.shape.Layout.Kinds, kind)
 	}
 	return nil
 }
@@ -247,23 +247,29 @@ func (s *shaper) wanted(sel resreq.Select) (resource.List, error) {
 	return items, nil
 }
 
-// same keeps all chunks on hosts with one value of a resource.
-func (s *shaper) same(names []string, several bool) error {
+// same keeps all chunks on hosts with one value of a resource. In a resource that no host has all of them are the same.
+func (s *shaper) same(all []string, several bool) error {
+	var names []string
+	for _, name := range all {
+		if model, ok := modelNames[name]; ok {
+			name = model
+		}
+		if _, known := s.table.Resource(name); known {
+			names = append(names, name)
+		}
+	}
 	if len(names) == 0 {
 		return nil
 	}
 	name := names[0]
-	if model, ok := modelNames[name]; ok {
-		name = model
-	}
-	def, known := s.table.Resource(name)
+	def, _ := s.table.Resource(name)
 	switch {
 	case len(names) > 1:
 		return unsupported("same[] of several resources is not supported yet")
 	case several:
 		return unsupported("same[] in a term of a compound requirement is not supported yet")
-	case !known || !def.AtHost():
-		return unsupported("same[%s] is not supported yet: no host has a resource of that name", names[0])
+	case !def.AtHost():
+		return unsupported("same[%s] is not supported: it is no resource of hosts", name)
 	}
 	s.shape.Place.Group = name
 	return nil
@@ -283,8 +289,10 @@ func (s *shaper) units(cu resreq.CU) error {
 	switch {
 	case kind == "":
 		return unsupported("cu[%s] is not supported: there are no compute units", cu)
-	case cu.MaxCUs > 1, cu.UsableCUSlots > 0, cu.Balance, cu.Excl:
-		return unsupported("cu[%s] is not supported yet: of compute units a job may ask for type, pref and maxcus=1", cu)
+	case cu.MaxCUs > 1, cu.UsableCUSlots > 0, cu.Balance:
+		return unsupported("cu[%s] is not supported yet: of compute units a job may ask for type, pref, maxcus=1 and excl", cu)
+	case cu.Excl && cu.MaxCUs != 1:
+		return unsupported("cu[%s] is not supported yet: excl needs maxcus=1", cu)
 	case !known || !def.AtHost():
 		return unsupported("cu[%s] is not supported: no host has a resource %s", cu, kind)
 	case cu.MaxCUs == 1 && s.shape.Place.Group != "" && s.shape.Place.Group != kind:
@@ -292,102 +300,8 @@ func (s *shaper) units(cu resreq.CU) error {
 	case cu.MaxCUs == 1:
 		s.shape.Place.Group = kind
 	}
+	if cu.Excl {
+		s.shape.Layout.Unit, s.shape.Place.Sharing = true, spec.ExclusiveHost
+	}
 	return nil
-}
-
-// Described says in LSF's words what chunks and their placement are. What LSF has no word for is left
-// out: it is what the commands of PBS show.
-func Described(sel, place string) string {
-	chunks, err := spec.ParseSelect(sel)
-	if err != nil || len(chunks.Chunks) == 0 {
-		return ""
-	}
-	p, err := spec.ParsePlace(place)
-	if err != nil {
-		p = spec.Place{}
-	}
-	terms := make([]string, 0, len(chunks.Chunks))
-	slots := make([]int, 0, len(chunks.Chunks))
-	for _, c := range chunks.Chunks {
-		terms, slots = append(terms, describedChunk(c, p, chunks.Total())), append(slots, c.Count*slotsOf(c))
-	}
-	if len(terms) == 1 || len(terms) == 2 && isRest(chunks, p) {
-		return terms[0]
-	}
-	var b strings.Builder
-	for i, t := range terms {
-		if i > 0 {
-			b.WriteByte('+')
-		}
-		fmt.Fprintf(&b, "%d*{%s}", max(slots[i], 1), t)
-	}
-	return b.String()
-}
-
-// isRest tells whether the second of two chunks is but what is left of the first one's ptile.
-func isRest(s spec.Select, p spec.Place) bool {
-	a, b := s.Chunks[0], s.Chunks[1]
-	return p.Arrangement == spec.Scatter && b.Count == 1 && slotsOf(b) < slotsOf(a) && slices.Equal(besideSlots(a), besideSlots(b))
-}
-
-func besideSlots(c spec.Chunk) resource.List {
-	return slices.DeleteFunc(slices.Clone(c.Items), func(item resource.Item) bool { return item.Name == "ncpus" })
-}
-
-func slotsOf(c spec.Chunk) int {
-	text, ok := c.Items.Get("ncpus")
-	n, err := strconv.Atoi(text)
-	if !ok || err != nil {
-		return 1
-	}
-	return n
-}
-
-func describedChunk(c spec.Chunk, p spec.Place, total int) string {
-	var conditions, amounts, sections []string
-	for _, item := range c.Items {
-		name := item.Name
-		for lsf, model := range modelNames {
-			if model == name {
-				name = lsf
-			}
-		}
-		def, builtin := resource.Lookup(item.Name)
-		switch {
-		case item.Name == "ncpus" || item.Name == "mpiprocs" || item.Name == "ompthreads":
-		case resreq.Unit(item.Name) == resreq.Megabyte:
-			if q, err := resource.Parse(resource.Size, item.Value); err == nil {
-				amounts = append(amounts, name+"="+(resreq.Amount(q.Int())*resreq.One).Print(name))
-			}
-		case builtin && def.Consumable(), isNumber(item.Value):
-			amounts = append(amounts, name+"="+item.Value)
-		case strings.EqualFold(item.Value, "true"):
-			conditions = append(conditions, name)
-		case strings.EqualFold(item.Value, "false"):
-			conditions = append(conditions, "!"+name)
-		default:
-			conditions = append(conditions, name+"=="+item.Value)
-		}
-	}
-	if len(conditions) > 0 {
-		sections = append(sections, "select["+strings.Join(conditions, " && ")+"]")
-	}
-	if len(amounts) > 0 {
-		sections = append(sections, "rusage["+strings.Join(amounts, ":")+"]")
-	}
-	switch {
-	case p.Arrangement == spec.Scatter:
-		sections = append(sections, "span[ptile="+strconv.Itoa(max(slotsOf(c), 1))+"]")
-	case p.Arrangement == spec.Pack || total == 1 && slotsOf(c) > 1:
-		sections = append(sections, "span[hosts=1]")
-	}
-	if p.Group != "" {
-		sections = append(sections, "same["+p.Group+"]")
-	}
-	return strings.Join(sections, " ")
-}
-
-func isNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil
 }

@@ -92,7 +92,7 @@ func (q *Queue) Reserves() (turns int64, memory bool) {
 }
 
 // More returns what the requirement of a job asks of hosts that its select cannot say: its selection, of that what the queue wants,
-// its alternatives, and the order of its hosts, each in a line; empty: nothing.
+// its alternatives, the order of its hosts, and how its chunks stand on them, each in a line; empty: nothing.
 func (j *Job) More() string {
 	if _, ok := j.Attrs.Get(lsf.JobRequirement, ""); !ok {
 		return ""
@@ -100,13 +100,17 @@ func (j *Job) More() string {
 	where, _ := j.Attrs.Get(lsf.JobSelect, "")
 	alternatives, _ := j.Attrs.Get(lsf.JobAlternatives, "")
 	order, _ := j.Attrs.Get(lsf.JobOrder, "")
-	if where == "" && alternatives == "" && order == "" {
+	layout, _ := j.Attrs.Get(lsf.JobLayout, "")
+	if where == "" && alternatives == "" && order == "" && layout == "" {
 		return ""
 	}
 	queue, _ := j.Attrs.Get(lsf.JobQueueSelect, "")
 	more := where + "\n" + queue + "\n" + alternatives
-	if order != "" {
+	if order != "" || layout != "" {
 		more += "\n" + order
+	}
+	if layout != "" {
+		more += "\n" + layout
 	}
 	return more
 }

@@ -1,0 +1,92 @@
+package lsf
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Layout says of the kinds of chunks of a select what the select and its place cannot: it is the job attribute lsf_layout.
+type Layout struct {
+	Kinds []KindLayout // one for each kind of chunk, in their order
+	Unit  bool         // the job has the compute unit that its hosts are in to itself
+}
+
+// A KindLayout says how the chunks of one kind stand on hosts. The zero value says nothing.
+type KindLayout struct {
+	Term    int      // of the requirement, from 1 on
+	Scatter bool     // no two chunks of the term are on one host
+	Once    []string // resources that a host gives to the first of the term's chunks on it, and to no other
+}
+
+// The words of a layout.
+const (
+	layoutScatter = "scatter"
+	layoutOnce    = "once="
+	layoutUnit    = "unit"
+)
+
+// Given reports whether the layout says anything.
+func (l Layout) Given() bool {
+	return l.Unit || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once) > 0 })
+}
+
+// String prints the layout as the attribute has it: "1:once=mem 2:scatter unit".
+func (l Layout) String() string {
+	var words []string
+	for _, k := range l.Kinds {
+		word := strconv.Itoa(k.Term)
+		if k.Scatter {
+			word += ":" + layoutScatter
+		}
+		if len(k.Once) > 0 {
+			word += ":" + layoutOnce + strings.Join(k.Once, ",")
+		}
+		words = append(words, word)
+	}
+	if l.Unit {
+		words = append(words, layoutUnit)
+	}
+	return strings.Join(words, " ")
+}
+
+// ReadLayout reads what String has printed; what it cannot read says nothing.
+func ReadLayout(text string) (l Layout) {
+	for word := range strings.FieldsSeq(text) {
+		if word == layoutUnit {
+			l.Unit = true
+			continue
+		}
+		parts := strings.Split(word, ":")
+		term, err := strconv.Atoi(parts[0])
+		if err != nil {
+			return Layout{}
+		}
+		k := KindLayout{Term: term}
+		for _, part := range parts[1:] {
+			if names, once := strings.CutPrefix(part, layoutOnce); once {
+				k.Once = strings.Split(names, ",")
+			} else {
+				k.Scatter = k.Scatter || part == layoutScatter
+			}
+		}
+		l.Kinds = append(l.Kinds, k)
+	}
+	return l
+}
+
+// joined adds what another alternative, whose kinds of chunks are the same, says.
+func (l Layout) joined(o Layout) Layout {
+	if len(l.Kinds) != len(o.Kinds) {
+		return l
+	}
+	l.Kinds = slices.Clone(l.Kinds)
+	for i, k := range o.Kinds {
+		for _, name := range k.Once {
+			if !slices.Contains(l.Kinds[i].Once, name) {
+				l.Kinds[i].Once = append(slices.Clone(l.Kinds[i].Once), name)
+			}
+		}
+	}
+	return l
+}
