@@ -149,9 +149,14 @@ func withinBounds(tx *state.Tx, q *state.Queue, j *state.Job, compared func(reso
 		wrong int
 	}{{"resources_max", +1}, {"resources_min", -1}} {
 		for _, limit := range merged(q.Resources(bound.name), tx.Server().Resources(bound.name)) {
-			asked, ok := j.Resources.Get(limit.Name)
-			if def, known := tx.Resource(limit.Name); ok && known && compared(limit.Name) && beyond(def, asked, limit.Value, bound.wrong) {
-				return pbs.Refuse(pbs.ResourceLimit)
+			def, known := tx.Resource(limit.Name)
+			if !known {
+				continue
+			}
+			for _, name := range boundedBy(j, limit.Name) {
+				if asked, ok := j.Resources.Get(name); ok && compared(name) && beyond(def, asked, limit.Value, bound.wrong) {
+					return pbs.Refuse(pbs.ResourceLimit)
+				}
 			}
 		}
 	}

@@ -237,6 +237,9 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	j.Run = nil
 	j.Substate, j.Comment, j.Eligible = pbs.SubQueued, comment, m.At
 	j.Attrs = j.Attrs.Unset("jobdir", "")
+	if shrinksToFit(j) && tx.Cluster().FeatureLevel >= LevelObjects {
+		j.Resources = j.Resources.Unset("walltime") // the next start gives it another one
+	}
 	holdTooOften(tx, j, comment)
 	subjobReturned(tx, m, j)
 	settle(j, m.At)

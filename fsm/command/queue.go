@@ -47,7 +47,7 @@ func (c *ManageQueue) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return err
 		}
 	}
-	if err := oneForm(tx, next.Attrs, c.Changes); err != nil {
+	if err := limitable(tx, next.Attrs, c.Changes); err != nil {
 		return err
 	}
 	if err := complete(tx, &next); err != nil {

@@ -95,9 +95,13 @@ func placeAlone(tx *state.Tx, q *state.Queue, j *state.Job) error {
 // said how much it wants, as PBS does. Those of chunks have the defaults of chunks.
 func boundsAsDefaults(tx *state.Tx, q *state.Queue, j *state.Job) {
 	for _, it := range merged(q.Resources("resources_max"), tx.Server().Resources("resources_max")) {
-		_, has := j.Resources.Get(it.Name)
-		if def, known := tx.Resource(it.Name); known && !has && !def.AtHost() && def.Flags&resource.ReadOnly == 0 {
-			j.Resources = j.Resources.Set(it.Name, it.Value)
+		name := it.Name
+		if name == "walltime" && shrinksToFit(j) {
+			name = "max_walltime"
+		}
+		_, has := j.Resources.Get(name)
+		if def, known := tx.Resource(name); known && !has && !def.AtHost() && def.Flags&resource.ReadOnly == 0 {
+			j.Resources = j.Resources.Set(name, it.Value)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (c *ManageServer) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := oneForm(tx, list, c.Changes); err != nil {
+	if err := limitable(tx, list, c.Changes); err != nil {
 		return err
 	}
 	server := *tx.Server()

@@ -6,6 +6,21 @@ import (
 	"rampart/fsm/state"
 )
 
+// shrinksToFit reports whether a job says how long it is to run at least.
+func shrinksToFit(j *state.Job) bool {
+	_, ok := j.Resources.Get("min_walltime")
+	return ok
+}
+
+// boundedBy returns which of what a job asks for a limit of a resource is about: that resource, and of walltime the bounds
+// of a job that shrinks to fit, whose own walltime is given to it.
+func boundedBy(j *state.Job, limit string) []string {
+	if limit == "walltime" && shrinksToFit(j) {
+		return []string{"min_walltime", "max_walltime"}
+	}
+	return []string{limit}
+}
+
 // walltimes refuses bounds of the time of a job that contradict each other.
 func walltimes(j *state.Job) error {
 	time := resource.Def{Type: resource.Time}

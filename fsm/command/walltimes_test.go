@@ -49,6 +49,58 @@ func TestWalltimes(t *testing.T) {
 	}
 }
 
+// What a queue says of walltime is about the bounds of a job that shrinks to fit; the bounds themselves have no limits.
+func TestWalltimes_LimitsOfAQueue(t *testing.T) {
+	limit := func(bound, res, value string) *ManageQueue {
+		return &ManageQueue{Verb: VerbSet, Queue: "workq", Changes: []AttrChange{{Entry: attr.Entry{Name: bound, Resource: res, Value: value}}}}
+	}
+	w := newWriter(t)
+	w.must(&RaiseLevel{Level: LevelObjects})
+	w.must(limit("resources_min", "walltime", "00:01:00"))
+	w.must(limit("resources_max", "walltime", "00:10:00"))
+	for request, want := range map[string]string{ // the max_walltime and walltime that the job has, or why it is refused
+		"min_walltime=00:01:00":                       "00:10:00 ",
+		"min_walltime=00:01:00 max_walltime=00:05:00": "00:05:00 ",
+		"min_walltime=00:00:59 max_walltime=00:05:00": "Job violates queue and/or server resource limits",
+		"min_walltime=00:01:00 max_walltime=00:10:01": "Job violates queue and/or server resource limits",
+		"min_walltime=00:10:01":                       `"min_walltime" can not be greater than "max_walltime"`,
+		"ncpus=1":                                     " 00:10:00",
+	} {
+		var list attr.List
+		for word := range strings.FieldsSeq(request) {
+			name, value, _ := strings.Cut(word, "=")
+			list = list.Set("Resource_List", name, value)
+		}
+		id := pbs.NewJobID(w.View().Cluster().NextJob, "srv")
+		err := w.run(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: list})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			j, _ := w.View().Job(id)
+			most, _ := j.Resources.Get("max_walltime")
+			long, _ := j.Resources.Get("walltime")
+			got = most + " " + long
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", request, got, want)
+		}
+	}
+	for _, bound := range []string{"resources_min", "resources_max"} {
+		for _, res := range []string{"min_walltime", "max_walltime"} {
+			err := w.run(limit(bound, res, "00:10:00"))
+			if pbs.CodeOf(err) != 15166 || err.Error() != "Resource limits can not be set for the resource" {
+				t.Errorf("%s.%s of a queue: %v", bound, res, err)
+			}
+			server := &ManageServer{Verb: VerbSet, Changes: limit(bound, res, "00:10:00").Changes}
+			if err := w.run(server); pbs.CodeOf(err) != pbs.NoLimitOf {
+				t.Errorf("%s.%s of the server: %v", bound, res, err)
+			}
+		}
+	}
+	w.must(limit("resources_default", "min_walltime", "00:02:00"))
+}
+
 // A run that outlasts its soft_walltime is expected to last as long again, up to its walltime.
 func TestUsageSample_OutlastsItsSoftWalltime(t *testing.T) {
 	w := newReleasing(t)

@@ -75,6 +75,7 @@ const (
 	WalltimesReversed  Code = 15163
 	ResvWalltimeRange  Code = 15164
 	ArrayWalltimeRange Code = 15165
+	NoLimitOf          Code = 15166
 	ResourceBusy       Code = 15174
 	ScriptOverLimit    Code = 15175
 	LongScriptLimit    Code = 15176
@@ -155,6 +156,7 @@ var texts = map[Code]string{
 	NoMinWalltime:      `Can not have "max_walltime" without "min_walltime"`,
 	WalltimesReversed:  `"min_walltime" can not be greater than "max_walltime"`,
 	ArrayWalltimeRange: `"min_walltime" and "max_walltime" are not valid resources for a job array`,
+	NoLimitOf:          "Resource limits can not be set for the resource",
 	ResvWalltimeRange:  `"min_walltime" and "max_walltime" are not valid resources for a reservation`,
 	ResvNotEmpty:       "Reservation not empty",
 	ResvInterferes:     "Requested time(s) will interfere with a later occurrence",
