@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -29,8 +28,7 @@ func LogHead() []string {
 	lines := []string{
 		"pbs_version=" + pbs.Version,
 		"pbs_build=rampart " + build.Version(),
-		fmt.Sprintf("hostname=%s;pbs_leaf_name=%s;pbs_mom_node_name=%s", host,
-			cmp.Or(Conf("PBS_LEAF_NAME"), "N/A"), cmp.Or(Conf("PBS_MOM_NODE_NAME"), "N/A")),
+		fmt.Sprintf("hostname=%s;pbs_leaf_name=%s;pbs_mom_node_name=N/A", host, cmp.Or(Conf("PBS_LEAF_NAME"), "N/A")),
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
@@ -42,40 +40,28 @@ func interfaces(ctx context.Context) []string {
 	if err != nil {
 		return []string{"interfaces of the host are not known: " + err.Error()}
 	}
-	type family struct{ four, six []string }
-	found := make([]family, len(all))
-	var looks sync.WaitGroup
-	for i, nic := range all {
+	var lines []string
+	for _, nic := range all {
 		addresses, err := nic.Addrs()
 		if err != nil {
 			continue
 		}
+		families := [2]string{"ipv4", "ipv6"}
+		var names [2][]string
 		for _, address := range addresses {
 			prefix, ok := address.(*net.IPNet)
 			if !ok {
 				continue
 			}
-			names := &found[i].six
+			family := 1
 			if prefix.IP.To4() != nil {
-				names = &found[i].four
+				family = 0
 			}
-			*names = append(*names, prefix.IP.String())
+			names[family] = append(names[family], nameOf(ctx, prefix.IP.String()))
 		}
-		for _, names := range [][]string{found[i].four, found[i].six} {
-			for k := range names {
-				looks.Go(func() { names[k] = nameOf(ctx, names[k]) })
-			}
-		}
-	}
-	looks.Wait()
-	var lines []string
-	for i, nic := range all {
-		for _, of := range []struct {
-			family string
-			names  []string
-		}{{"ipv4", found[i].four}, {"ipv6", found[i].six}} {
-			if len(of.names) > 0 {
-				lines = append(lines, of.family+" interface "+nic.Name+": "+strings.Join(of.names, " "))
+		for family, names := range names {
+			if len(names) > 0 {
+				lines = append(lines, families[family]+" interface "+nic.Name+": "+strings.Join(names, " "))
 			}
 		}
 	}
