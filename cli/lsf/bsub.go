@@ -21,7 +21,7 @@ import (
 	"rampart/transport/api"
 )
 
-const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K] [-B] [-N] [-r | -rn] [-n slots]
+const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K | -I | -Ip | -Is] [-B] [-N] [-r | -rn] [-n slots]
              [-R "res_req"] ... [-q queue_name] [-m host_name] [-P project_name]
              [-J job_name | -J "job_name[first-last:step]%slot_limit"]
              [-W [hour:]minute] [-We [hour:]minute] [-c [hour:]minute]
@@ -37,7 +37,7 @@ const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K] [-B] [-N] [-r | -rn] [-n slots]
 
 // noOptions are options of bsub that the job model has nothing for, each with what there is in its place.
 var noOptions = map[string]string{
-	"I": "use qsub -I", "Ip": "use qsub -I", "Is": "use qsub -I", "IS": "use qsub -I", "ISp": "use qsub -I", "ISs": "use qsub -I", "IX": "use qsub -I",
+	"IS": "use -Is", "ISp": "use -Is", "ISs": "use -Is", "IX": "use -Is",
 	"sla": "", "g": "", "G": "", "wa": "", "wt": "", "E": "", "Ep": "", "t": "", "C": "", "D": "", "F": "", "S": "",
 	"T": "", "p": "", "v": "", "U": "use pbs_rsub", "k": "", "f": "use qsub -W stagein", "Q": "", "is": "say -i", "jsdl": "", "ext": "", "extsched": "", "network": "", "Zs": "",
 	"ul": "", "ptl": "", "eptl": "", "ti": "", "tty": "", "XF": "", "X": "", "a": "", "A": "", "gpu": "say -R \"rusage[ngpus=N]\"", "hl": "", "pack": "", "data": "", "stage": "",
@@ -64,7 +64,8 @@ type submission struct {
 	queue      string
 	named      bool
 	wait       bool
-	exported   *string // -env
+	console    cli.Console // of an interactive job
+	exported   *string     // -env
 	require    []string
 	cwd        string // -cwd
 }
@@ -84,7 +85,10 @@ func submit(ctx context.Context, s *session, opts *cli.Options) error {
 	if err := sub.tell(ctx, reply.Msg.Job, id); err != nil {
 		return err
 	}
-	if sub.wait {
+	switch {
+	case sub.console != nil:
+		return s.interact(ctx, sub.console, reply.Msg.Job)
+	case sub.wait:
 		return s.await(ctx, reply.Msg.Job)
 	}
 	return nil
@@ -221,6 +225,9 @@ func (s *submission) complete(ctx context.Context) error {
 		return err
 	}
 	s.set("lsf_resreq", "", text)
+	if err := s.interactive(); err != nil {
+		return err
+	}
 	s.set("Variable_List", "", s.variables())
 	if !s.named {
 		name := "STDIN"

@@ -358,6 +358,9 @@ func beginTime(text string, now time.Time) (time.Time, error) {
 // switches reads the rest.
 func (s *submission) switches(_ context.Context, opts *cli.Options) error {
 	s.wait = opts.Has("K")
+	if opts.Has("I") || opts.Has("Ip") || opts.Has("Is") {
+		s.set("interactive", "", "True")
+	}
 	if opts.Has("H") {
 		s.set("Hold_Types", "", "u")
 	}

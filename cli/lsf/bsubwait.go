@@ -18,7 +18,11 @@ const watchAgain = 500 * time.Millisecond
 // await is bsub -K: it tells when the job starts and ends, and has its exit status.
 func (s *session) await(ctx context.Context, job string) error {
 	fmt.Fprintln(s.env.Stderr, "<<Waiting for dispatch ...>>")
-	w := &waiting{session: s}
+	return (&waiting{session: s}).end(ctx, job)
+}
+
+// end returns the exit status of the job once that is over.
+func (w *waiting) end(ctx context.Context, job string) error {
 	for {
 		over, err := w.once(ctx, job)
 		switch {
@@ -42,6 +46,7 @@ func (s *session) await(ctx context.Context, job string) error {
 // A waiting is what has been told of a job.
 type waiting struct {
 	*session
+	quiet   bool // nothing is said of its start and its end
 	started bool
 	exit    int
 }
@@ -56,10 +61,10 @@ func (w *waiting) once(ctx context.Context, name string) (over bool, err error) 
 		m := stream.Msg()
 		for _, o := range m.Objects {
 			if o.Refusal != nil {
-				return w.end(failed), nil
+				return w.over(failed), nil
 			}
 			j := newJob(o)
-			if hosts := j.shares(); !w.started && len(hosts) > 0 && !j.pending() {
+			if hosts := j.shares(); !w.started && !w.quiet && len(hosts) > 0 && !j.pending() {
 				w.started = true
 				fmt.Fprintf(w.env.Stderr, "<<Starting on %s>>\n", hosts[0].host)
 			}
@@ -68,21 +73,23 @@ func (w *waiting) once(ctx context.Context, name string) (over bool, err error) 
 				if err != nil {
 					exit = failed
 				}
-				return w.end(exit), nil
+				return w.over(exit), nil
 			}
 		}
 		for _, g := range m.Gone {
 			if !g.Exited {
-				return w.end(failed), nil
+				return w.over(failed), nil
 			}
-			return w.end(int(g.ExitStatus)), nil
+			return w.over(int(g.ExitStatus)), nil
 		}
 	}
 	return false, stream.Err()
 }
 
-func (w *waiting) end(exit int) bool {
+func (w *waiting) over(exit int) bool {
 	w.exit = exit
-	fmt.Fprintln(w.env.Stderr, "<<Job is finished>>")
+	if !w.quiet {
+		fmt.Fprintln(w.env.Stderr, "<<Job is finished>>")
+	}
 	return true
 }

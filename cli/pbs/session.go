@@ -175,9 +175,7 @@ func (s *session) objects(ctx context.Context, r *api.ListRequest) (*api.ListHea
 }
 
 // refusal returns the refusal that stands in place of an object.
-func refusal(o *api.Object) *pbs.Error {
-	return &pbs.Error{Code: pbs.Code(o.Refusal.Code), Message: o.Refusal.Message}
-}
+func refusal(o *api.Object) *pbs.Error { return cli.Refusal(o) }
 
 // mean makes the server that an operand names after "@" the one that is asked; "" and
 // "default" is that of the command's surroundings.

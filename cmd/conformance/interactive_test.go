@@ -128,6 +128,22 @@ func TestInteractive_TerminalGone(t *testing.T) {
 	gone("2")
 }
 
+// TestInteractive_ByBsub: the command of bsub -Is has the terminal, and bsub ends as it does.
+func TestInteractive_ByBsub(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "--mom", "borg")
+	p := sitDown(t, c.Command(t.Context(), "bsub", "-Is", "echo $PBS_ENVIRONMENT-$((1+1)); read word; stty size; echo got-$word; exit 3"))
+	p.types("", "Job <0> is submitted to default queue <workq>.")
+	p.types("", "<<Waiting for dispatch ...>>")
+	p.types("", "<<Starting on borg>>")
+	p.types("", "PBS_INTERACTIVE-2")
+	p.types("word\n", "got-word")
+	p.types("", "33 99")
+	if err := p.cmd.Wait(); p.cmd.ProcessState.ExitCode() != 3 {
+		t.Errorf("bsub -Is ends with %v: %s", err, p.shown.String())
+	}
+}
+
 // loginHost adds a login host to a cluster, and returns the cluster as it is seen from there.
 func loginHost(t *testing.T, c *devrun.Cluster) *devrun.Cluster {
 	t.Helper()

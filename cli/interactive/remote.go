@@ -1,4 +1,4 @@
-package pbs
+package interactive
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package pbs
+package interactive
 
 // The second characters of an escape sequence, which begins with a tilde at the begin of a
 // line.

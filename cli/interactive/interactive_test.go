@@ -1,4 +1,4 @@
-package pbs
+package interactive
 
 import (
 	"bytes"
@@ -41,10 +41,11 @@ func (d *deleter) Delete(_ context.Context, r *connect.Request[api.DeleteRequest
 	return connect.NewResponse(&api.DeleteReply{}), nil
 }
 
-func sit(stdin io.Reader) (i *interaction, g *glass, d *deleter, shown *bytes.Buffer) {
+func sit(stdin io.Reader) (i *Session, g *glass, d *deleter, shown *bytes.Buffer) {
 	g, d, shown = &glass{signals: make(chan os.Signal, 1)}, new(deleter), new(bytes.Buffer)
 	env := &cli.Env{Stdin: stdin, Stdout: shown, NewRequestID: func() string { return "1" }, WithRequestID: func(ctx context.Context, _ string) context.Context { return ctx }}
-	return &interaction{session: &session{env: env, batch: d}, console: g, signals: g.signals, job: "1.srv"}, g, d, shown
+	told := map[Moment]string{Over: "completed"}
+	return &Session{Env: env, Batch: d, Console: g, signals: g.signals, Job: "1.srv", Tell: func(m Moment, _ string) { shown.WriteString(told[m]) }}, g, d, shown
 }
 
 var errAway = connect.NewError(connect.CodeUnavailable, errors.New("nobody answers"))

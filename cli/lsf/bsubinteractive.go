@@ -1,0 +1,65 @@
+package lsf
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"rampart/cli"
+	"rampart/cli/interactive"
+	"rampart/fsm/spec"
+)
+
+// interactive finds the terminal of bsub -I, -Ip and -Is, which are the same here: the command has it as its own.
+func (s *submission) interactive() error {
+	if !s.has("interactive", "") {
+		return nil
+	}
+	switch {
+	case s.wait:
+		return rejected("options -I and -K are not for one job: -I waits, too")
+	case s.has("array_indices_submitted", ""):
+		return rejected("option -I: an array cannot be interactive")
+	case s.line == "":
+		return rejected("option -I goes with a command: of an interactive job standard input is the terminal")
+	}
+	console, ok := interactive.ConsoleOf(s.env)
+	if !ok {
+		return rejected("option -I: standard input and output must be a terminal")
+	}
+	s.console = console
+	s.set("Rerunable", "", "False")
+	return nil
+}
+
+// interact waits for an interactive job, connects the terminal to it, and has its exit status.
+func (s *session) interact(ctx context.Context, console cli.Console, job string) error {
+	i := &interactive.Session{Env: s.env, Batch: s.batch, Console: console, Job: job, Tell: func(m interactive.Moment, hosts string) {
+		switch m {
+		case interactive.Waits:
+			fmt.Fprintln(s.env.Stderr, "<<Waiting for dispatch ...>>")
+		case interactive.Ready:
+			fmt.Fprintf(s.env.Stderr, "<<Starting on %s>>\n", firstHost(hosts))
+		case interactive.Removed:
+			fmt.Fprintf(s.env.Stderr, "Job <%s> is being terminated\n", jobNumber(job))
+		case interactive.Never:
+			fmt.Fprintln(s.env.Stderr, "<<Terminated while pending>>")
+		}
+	}}
+	switch outcome, err := i.Run(ctx); {
+	case err != nil:
+		return err
+	case outcome != interactive.Ended:
+		return cli.Status(failed)
+	}
+	return (&waiting{session: s, quiet: true}).end(context.WithoutCancel(ctx), job)
+}
+
+// firstHost returns the first host of an exec_host.
+func firstHost(text string) string {
+	hosts, err := spec.ParseExecHost(text)
+	if err != nil || len(hosts) == 0 {
+		return strings.TrimSpace(text)
+	}
+	return hosts[0].Host
+}
