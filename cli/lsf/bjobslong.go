@@ -181,8 +181,8 @@ func (v *jobsView) submitted(j job) {
 	if text := j.requested(); text != "" && text != anyHost {
 		fmt.Fprintf(&b, ", Requested Resources <%s>", text)
 	}
-	if hosts := specifiedHosts(j); hosts != "" {
-		fmt.Fprintf(&b, ", Specified Hosts <%s>", hosts)
+	if hosts := specifiedHosts(j); len(hosts) > 0 {
+		fmt.Fprintf(&b, ", Specified Hosts <%s>", strings.Join(hosts, ">, <"))
 	}
 	v.event(j.moment("ctime", v.env.Zone), "%s;", b.String())
 }
@@ -195,17 +195,22 @@ func filePath(text string) string {
 	return text
 }
 
-// specifiedHosts returns the host that bsub -m has named, which is in the chunks and not in the requirement.
-func specifiedHosts(j job) string {
+// specifiedHosts returns the hosts that bsub -m has named: one is in the chunks and not in the requirement.
+func specifiedHosts(j job) []string {
+	if several := j.get(lsf.JobHosts); several != "" {
+		return strings.Fields(several)
+	}
 	if text := j.get("lsf_resreq"); text == "" || strings.Contains(text, "hname") {
-		return ""
+		return nil
 	}
 	sel, err := spec.ParseSelect(amount(j.Object, "Resource_List", "select"))
 	if err != nil {
-		return ""
+		return nil
 	}
-	host, _ := sel.Chunks[0].Items.Get("host")
-	return host
+	if host, ok := sel.Chunks[0].Items.Get("host"); ok {
+		return []string{host}
+	}
+	return nil
 }
 
 func (v *jobsView) limits(j job) {

@@ -179,8 +179,8 @@ func (s *submission) reshape(ctx context.Context, opts *cli.Options, j job) erro
 	if opts.Has("nn") {
 		s.set("Resource_List", "ncpus", "1")
 	}
-	if host := specifiedHosts(j); host != "" && !opts.Has("m") && !opts.Has("mn") {
-		s.set("Resource_List", "host", host)
+	if hosts := specifiedHosts(j); len(hosts) > 0 && !opts.Has("m") && !opts.Has("mn") {
+		s.set("Resource_List", "host", strings.Join(hosts, ","))
 	}
 	if opts.Has("xn") {
 		s.set("Resource_List", "place", "free")

@@ -79,10 +79,10 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 	}
 	if opts.Has("m") {
 		hosts := strings.Fields(opts.Last("m"))
-		if len(hosts) != 1 || strings.ContainsAny(hosts[0], "+!") {
-			return rejected("option -m takes one host here: of several say what they have in common with -R \"select[...]\"")
+		if len(hosts) == 0 || strings.ContainsAny(opts.Last("m"), "+!~,@") {
+			return rejected("option -m takes names of hosts here, none preferred to another: their order is that of -R \"order[...]\"")
 		}
-		s.set("Resource_List", "host", hosts[0])
+		s.set("Resource_List", "host", strings.Join(hosts, ","))
 	}
 	if opts.Has("x") {
 		s.set("Resource_List", "place", "exclhost")

@@ -61,7 +61,7 @@ func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []str
 	where, queue := v.site.site.selection(j.get(lsf.JobSelect)), v.site.site.selection(j.get(lsf.JobQueueSelect))
 	order, wide := j.get(lsf.JobOrder), v.site.wide(j)
 	around := v.site.around(where.Given() || queue.Given() || v.site.byAgent || order != "" || len(wide) > 0)
-	a := asking{sel: sel, place: place, slots: j.slots(), limit: limit, where: where, queue: queue, wide: wide}
+	a := asking{sel: sel, place: place, slots: j.slots(), limit: limit, where: where, queue: queue, wide: wide, named: strings.Fields(j.get(lsf.JobHosts))}
 	var lines []string
 	byText := map[string][]string{}
 	usable, sum, few := 0, 0, []string{}
@@ -136,7 +136,8 @@ type asking struct {
 	slots int
 	limit atLimit
 
-	wide resource.List // what the job has as a whole
+	wide  resource.List // what the job has as a whole
+	named []string      // the hosts among which it may run; none: any
 
 	where, queue resreq.Select // what hosts are asked for that chunks cannot say: in all, and by the queue
 }
@@ -152,6 +153,9 @@ func (a *asking) hosts() int { return a.sel.Total() }
 
 // reason returns why a host has no room for any chunk, in the order of the specification; empty: it has, and so many slots.
 func (a *asking) reason(h sighted, own keeping) (why string, free int) {
+	if len(a.named) > 0 && !slices.Contains(a.named, h.Name) {
+		return lsf.ReasonNotAsked, 0
+	}
 	states := strings.Split(value(h.Object, "state"), ",")
 	if !slices.Contains(states, "free") && !slices.Contains(states, "job-busy") && !slices.Contains(states, "<various>") {
 		return lsf.ReasonClosed, 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
@@ -30,7 +31,7 @@ const saidNothing = "select[type==any]"
 
 // required turns the resource requirement of a job into its select and place (specification:
 // reservation section 10.1). The slots are in Resource_List.ncpus, the host that it must run on in
-// Resource_List.host, and what place says of sharing stays.
+// Resource_List.host, or those among which, separated by commas; and what place says of sharing stays.
 func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, error) {
 	text, ok := list.Get(requirement, "")
 	if !ok {
@@ -58,7 +59,15 @@ func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, er
 			return nil, pbs.Attribute(pbs.BadAttributeValue, "Resource_List.ncpus")
 		}
 	}
-	r.Host, _ = list.Get("Resource_List", "host")
+	if hosts, ok := list.Get("Resource_List", "host"); ok {
+		r.Hosts = strings.Split(hosts, ",")
+		if err := knownHosts(v, r.Hosts); err != nil {
+			return nil, err
+		}
+		if len(r.Hosts) > 1 {
+			list = list.Set(lsf.JobHosts, "", strings.Join(r.Hosts, " "))
+		}
+	}
 	if r.Slots > 1 && r.Slots > allSlots(v) {
 		return nil, refusedRequirement(&resreq.Refusal{Cause: resreq.TooManyProcessors, At: -1})
 	}
@@ -149,7 +158,7 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	for _, e := range list {
 		changes = append(changes, command.AttrChange{Entry: e})
 	}
-	for _, name := range [...]string{lsf.JobCombined, lsf.JobAlternatives, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobLayout} {
+	for _, name := range [...]string{lsf.JobCombined, lsf.JobAlternatives, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobLayout, lsf.JobHosts} {
 		_, now := list.Get(name, "")
 		if _, before := j.Attrs.Get(name, ""); before && !now {
 			changes = append(changes, command.AttrChange{Op: command.OpUnset, Entry: attr.Entry{Name: name}})
@@ -209,6 +218,24 @@ func refusedRequirement(err error) error {
 		return r.PBS()
 	}
 	return pbs.Errorf(pbs.ResourceLimit, "%s", r)
+}
+
+// knownHosts refuses the name of a host that is not there.
+func knownHosts(v *state.View, names []string) error {
+	missing := map[string]bool{}
+	for _, name := range names {
+		missing[name] = true
+	}
+	for vn := range v.Vnodes() {
+		delete(missing, vn.HostWord())
+		delete(missing, string(vn.Host))
+	}
+	for _, name := range names {
+		if missing[name] {
+			return pbs.Errorf(pbs.BadAttributeValue, "%s: Bad host name, host group name or cluster name", name)
+		}
+	}
+	return nil
 }
 
 // allSlots returns the cpus of all vnodes, whether they can be used now or not.

@@ -130,6 +130,7 @@ func jobRows() []row {
 		shown("lsf_queue_select", Text),
 		shown("lsf_order", Text),
 		shown("lsf_layout", Text),
+		shown("lsf_asked_hosts", Text),
 		shown("lsf_alternatives", Text),
 		shown("lsf_effective", Text),
 		shown("lsf_reserved", Text),

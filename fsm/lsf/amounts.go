@@ -32,8 +32,12 @@ func (s *shaper) byHost(u resreq.Usage) bool {
 	})
 }
 
-// onHost returns what a chunk of so many slots has of its host, and what of that a host gives once, however many of the chunks are on it.
-func (s *shaper) onHost(u resreq.Usage, slots int) (items resource.List, once []string, err error) {
+// mostRaised bounds by how much a job may raise an index: more than that is no load, and less than what the scheduler can count.
+const mostRaised = 100_000_000
+
+// onHost returns what a chunk of so many slots, of a term that has all of them, has of its host, and what of that a host gives once,
+// however many of the chunks are on it.
+func (s *shaper) onHost(u resreq.Usage, slots, all int) (items resource.List, once []string, err error) {
 	for _, r := range u {
 		def, asked, err := s.defined(r)
 		if err != nil {
@@ -41,6 +45,9 @@ func (s *shaper) onHost(u resreq.Usage, slots int) (items resource.List, once []
 		}
 		if !asked || !def.AtHost() {
 			continue
+		}
+		if def.Raises() && r.Amount > mostRaised*resreq.One/resreq.Amount(all) {
+			return nil, nil, unsupported("rusage[%s=%s] is not supported: all slots of the job may raise the index by %d together", r.Resource, r.Amount.Print(r.Resource), mostRaised)
 		}
 		amount := r.Amount
 		if s.method(r.Resource) == rusage.PerSlot {

@@ -73,7 +73,11 @@ func shaped(text string, slots int, host string) (Shape, error) {
 	if err != nil {
 		return Shape{}, err
 	}
-	return Shaped(Request{Requirement: r, Slots: slots, Host: host}, site, known)
+	var hosts []string
+	if host != "" {
+		hosts = strings.Fields(host)
+	}
+	return Shaped(Request{Requirement: r, Slots: slots, Hosts: hosts}, site, known)
 }
 
 func TestShaped(t *testing.T) {
@@ -234,6 +238,8 @@ func TestShaped_Refusals(t *testing.T) {
 		{"select[model==x]", 1, "select[] by model is not supported yet"},
 		{"select[color==red && color==blue]", 1, "select[] names two values of color, red and blue"},
 		{"1*{order[mem]}+1*{rusage[mem=5]}", 2, "order[mem] in a term of a compound requirement is not supported yet"},
+		{"rusage[r1m=100000001]", 1, "rusage[r1m=100000001] is not supported: all slots of the job may raise the index by 100000000 together"},
+		{"rusage[r1m=60000000]", 2, "rusage[r1m=60000000] is not supported"},
 		{"rusage[it=10]", 1, "rusage[it=...] is not supported yet"},
 		{"rusage[disk=1.5]", 1, "rusage[disk=1.5] is not supported: the resource is of type long"},
 		{"1*{select[mem>5]}+1*{select[bigmem]}", 2, "select[mem>5] in a term of a compound requirement is not supported yet"},
@@ -340,19 +346,24 @@ func TestReasonOf(t *testing.T) {
 // What chunks cannot say of hosts is left for them to be asked; each alternative has chunks of its own.
 func TestShapes(t *testing.T) {
 	known := SiteOf(site)
-	for _, c := range []struct{ text, sel, where, alternatives string }{
-		{"select[mem>100]", "1:ncpus=1", "mem>100", ""},
-		{"select[bigmem && mem>100 && (color==red && tmp>5)]", "1:ncpus=1:bigmem=True:color=red", "(mem>100) && (tmp>5)", ""},
-		{"select[bigmem || color==red]", "1:ncpus=1", "bigmem || color==red", ""},
-		{"select[color!=red]", "1:ncpus=1", "color!=red", ""},
-		{"rusage[mem=20||mem=10:swp=20]", "1:ncpus=1:mem=20mb", "", "1:ncpus=1:mem=20mb || 1:ncpus=1:mem=10mb:swp=20mb"},
-		{"rusage[lic=1||mem=10]", "1:ncpus=1", "", "1:ncpus=1 lic=1 || 1:ncpus=1:mem=10mb"},
+	for _, c := range []struct {
+		text, sel, where, alternatives string
+		hosts                          []string
+	}{
+		{text: "type==any", sel: "1:ncpus=1", where: "hname==h1 || hname==h-2.site", hosts: []string{"h1", "h-2.site"}},
+		{text: "select[mem>100]", sel: "1:ncpus=1", where: "(mem>100) && (hname==h1 || hname==h2)", hosts: []string{"h1", "h2"}},
+		{text: "select[mem>100]", sel: "1:ncpus=1", where: "mem>100", alternatives: ""},
+		{text: "select[bigmem && mem>100 && (color==red && tmp>5)]", sel: "1:ncpus=1:bigmem=True:color=red", where: "(mem>100) && (tmp>5)", alternatives: ""},
+		{text: "select[bigmem || color==red]", sel: "1:ncpus=1", where: "bigmem || color==red", alternatives: ""},
+		{text: "select[color!=red]", sel: "1:ncpus=1", where: "color!=red", alternatives: ""},
+		{text: "rusage[mem=20||mem=10:swp=20]", sel: "1:ncpus=1:mem=20mb", where: "", alternatives: "1:ncpus=1:mem=20mb || 1:ncpus=1:mem=10mb:swp=20mb"},
+		{text: "rusage[lic=1||mem=10]", sel: "1:ncpus=1", where: "", alternatives: "1:ncpus=1 lic=1 || 1:ncpus=1:mem=10mb"},
 	} {
 		r, err := resreq.Parse(c.text, known)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := Shapes(Request{Requirement: r, Slots: 1}, site, known)
+		all, err := Shapes(Request{Requirement: r, Slots: 1, Hosts: c.hosts}, site, known)
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 			continue

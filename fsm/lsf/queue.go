@@ -26,6 +26,7 @@ const (
 	JobSelect        = "lsf_select"       // what of it chunks cannot say
 	JobQueueSelect   = "lsf_queue_select" // and of that what the queue wants
 	JobOrder         = "lsf_order"        // by what its hosts are ordered
+	JobHosts         = "lsf_asked_hosts"  // those that bsub -m has named, where they are several
 	JobLayout        = "lsf_layout"       // how its chunks stand on hosts, beside its place
 	JobAlternatives  = "lsf_alternatives" // what it may reserve, one of which it gets
 	JobEffective     = "lsf_effective"    // of a job that has started: with the one that it got

@@ -15,7 +15,7 @@ import (
 type Request struct {
 	Requirement resreq.Requirement
 	Slots       int
-	Host        string // the one that it must run on; empty: any
+	Hosts       []string // that it may run on; none: any
 	Methods     rusage.Methods
 }
 
@@ -86,7 +86,10 @@ const maxAlternatives = 16
 
 // Shaped turns a requirement into chunks and their placement: of alternatives the first. t defines the resources.
 func Shaped(r Request, t resource.Table, site resreq.Site) (Shape, error) {
-	s := &shaper{table: t, site: site, host: r.Host, methods: r.Methods}
+	s := &shaper{table: t, site: site, methods: r.Methods}
+	if len(r.Hosts) == 1 {
+		s.host = r.Hosts[0]
+	}
 	if r.Slots < 1 || r.Slots > MaxSlots {
 		return Shape{}, &resreq.Refusal{Cause: resreq.TooManyProcessors, At: -1, Problem: fmt.Sprintf("%d slots, expected 1 to %d", r.Slots, MaxSlots)}
 	}
@@ -110,6 +113,9 @@ func Shaped(r Request, t resource.Table, site resreq.Site) (Shape, error) {
 			return Shape{}, err
 		}
 	}
+	if len(r.Hosts) > 1 {
+		s.shape.Where = s.shape.Where.On(r.Hosts...)
+	}
 	switch {
 	case s.spread && len(terms) == 1:
 		s.shape.Place.Arrangement = spec.Scatter
@@ -125,7 +131,7 @@ func Shaped(r Request, t resource.Table, site resreq.Site) (Shape, error) {
 type shaper struct {
 	table resource.Table
 	site  resreq.Site
-	host  string
+	host  string // the only one that the job may run on; empty: there are several
 	shape Shape
 
 	methods rusage.Methods
@@ -185,7 +191,7 @@ func (s *shaper) term(t resreq.Term, number int, several bool) error {
 		if c.count == 0 {
 			continue
 		}
-		onHost, once, err := s.onHost(usage, c.slots)
+		onHost, once, err := s.onHost(usage, c.slots, t.Slots)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ var Terms = []Word{
 	{"`-W`", "`Resource_List.walltime`", "minutes, or hours:minutes"},
 	{"`-We`", "`Resource_List.soft_walltime`", "where no run limit says it"},
 	{"`-M`", "`Resource_List.pmem`", "of each process"},
-	{"`-m host`", "`host=` in each chunk", "one host"},
+	{"`-m host`", "`host=` in each chunk", "of several hosts: `lsf_select`, and the job attribute `lsf_asked_hosts`"},
 	{"`-x`", "`place=...:exclhost`", ""},
 	{"`-P`", "`project`", "without one `default` is shown"},
 	{"`-H`, `bstop` of a pending job", "hold `u`", "`bresume`, `qrls` release it"},

@@ -162,6 +162,21 @@ func selectOf(e *expr) Select {
 	return Select{parts}
 }
 
+// On returns the condition that a host is one of those named, too.
+func (s Select) On(hosts ...string) Select {
+	one := &expr{op: opOr}
+	for _, name := range hosts {
+		one.args = append(one.args, &expr{op: "==", args: []*expr{{op: opName, word: "hname"}, {op: opText, word: name}}})
+	}
+	switch len(one.args) {
+	case 0:
+		return s
+	case 1:
+		one = one.args[0]
+	}
+	return and(s, Select{[]*expr{one}})
+}
+
 // and joins conditions.
 func and(all ...Select) Select {
 	var parts []*expr
