@@ -171,6 +171,9 @@ class _event:
             raise BadAttributeValueError("'%s' of an event cannot be set" % name)
         self._members[name] = value
 
+    def __dir__(self):
+        return sorted({*object.__dir__(self), *self._members})
+
     def accept(self):
         """End the hook; what it has changed takes effect."""
         raise _End(True, "", 0)

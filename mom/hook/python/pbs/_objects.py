@@ -151,6 +151,10 @@ class _object:
         """The names of all attributes."""
         return list(schema[self._kind])
 
+    def __dir__(self):
+        """The names of all attributes and methods: hooks go through them."""
+        return sorted({*object.__dir__(self), *schema[self._kind]})
+
     def _may(self, attribute):
         if attribute not in self._settable:
             raise types.BadAttributeValueError("%s attribute '%s' is readonly" % (self._kind, attribute))
