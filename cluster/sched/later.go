@@ -136,7 +136,7 @@ func (c *cycle) resumeAhead(j *state.Job, placed spec.ExecVnode, left pbs.Time) 
 		if !w.hasWithin(placed, c.future.windowAt(at, left)) {
 			return false
 		}
-		c.keepRoom(top{j, at, run{at + left, placed, false, nil}, nil})
+		c.keepResumption(top{j, at, run{at + left, placed, false, nil}, nil})
 		return true
 	})
 }

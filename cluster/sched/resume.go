@@ -50,7 +50,7 @@ func (c *cycle) resume(level int64) {
 			c.planned(j)
 			continue
 		}
-		if c.order.enforce && len(c.tops) < mostTops && c.inside(j.Queue) == nil {
+		if c.order.enforce && j.MayBeTop() && len(c.tops) < mostTops && c.inside(j.Queue) == nil {
 			c.resumeLater(j)
 		}
 	}
@@ -87,9 +87,16 @@ func (c *cycle) resumeLater(j *state.Job) {
 			return false
 		}
 		w.occupy(placed, nil)
-		c.keepRoom(top{j, at, run{at + left, placed, false, nil}, w})
+		c.keepResumption(top{j, at, run{at + left, placed, false, nil}, w})
 		return true
 	})
+}
+
+// keepResumption keeps room for a suspended job, and tells when it is expected to go on.
+func (c *cycle) keepResumption(t top) {
+	c.keepRoom(t)
+	c.logTop(t)
+	c.expect(t, state.Wait{}, false)
 }
 
 // leftOf returns how long a suspended job will run that goes on.

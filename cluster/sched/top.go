@@ -161,9 +161,13 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	}
 	c.keepRoom(t)
 	c.order.shares.charge(j)
-	c.log(pbs.LogDebug, j.ID, "Job is a top job and will run at "+inZone(c.view, t.start).Format(time.ANSIC))
+	c.logTop(t)
 	c.topsOf[whose]++
 	c.expect(t, why.wait, true)
+}
+
+func (c *cycle) logTop(t top) {
+	c.log(pbs.LogDebug, t.job.ID, "Job is a top job and will run at "+inZone(c.view, t.start).Format(time.ANSIC))
 }
 
 // foresee says when the next subjob of an array is expected to start that has as many as may run at a

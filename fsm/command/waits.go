@@ -82,6 +82,8 @@ func mayHear(j *state.Job, w JobWait) bool {
 		return true
 	case pbs.Begun:
 		return w.foresees() && j.MayStart()
+	case pbs.Running:
+		return w.Start != 0 && j.Suspended()
 	case pbs.Held, pbs.Waiting:
 		return w.Top == TopNoMore || w.Forget
 	}
