@@ -176,6 +176,13 @@ func (r hookRunner) At(ctx context.Context, event string, t task.Task, pid int) 
 	if out.Rejected != nil {
 		r.mom.lines.Job(pbs.LogJob, t.Key.Job, out.Message)
 		r.sendVnodes(t.Key, out)
+		if event == "execjob_preresume" {
+			wishes := r.wishesFor(&t, out.Rejected.Name, out)
+			wishes.Stopped, wishes.Why = []spool.TaskKey{t.Key}, out.why(event)
+			if err := r.life.spool.Append(spool.Fact{Task: t.Key, Hook: wishes}); err != nil {
+				return err // nobody would hear of it: the job goes on
+			}
+		}
 		return fmt.Errorf("%s: %w", out.Message, task.ErrHook)
 	}
 	r.send(&t, out)

@@ -155,7 +155,7 @@ func vnodesOf(all map[string]*hook.Edits) []spool.HookVnode {
 
 // wishes writes a fact about a hook for the servers.
 func wishes(h *spool.Hook) *api.HookWishes {
-	out := &api.HookWishes{Hook: h.Name, Offline: h.Offline, Clear: h.Clear, Restart: h.Restart, Rerun: runsOf(h.Rerun), Delete: runsOf(h.Delete), Kept: runsOf(h.Kept), Why: h.Why, Own: h.Own}
+	out := &api.HookWishes{Hook: h.Name, Offline: h.Offline, Clear: h.Clear, Restart: h.Restart, Rerun: runsOf(h.Rerun), Delete: runsOf(h.Delete), Kept: runsOf(h.Kept), Stopped: runsOf(h.Stopped), Why: h.Why, Own: h.Own}
 	for _, v := range h.Vnodes {
 		out.Vnodes = append(out.Vnodes, &api.HookVnode{Name: v.Name, Set: hookAttrs(v.Set), Unset: v.Unset, Types: hookAttrs(v.Types)})
 	}

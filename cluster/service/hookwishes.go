@@ -15,7 +15,7 @@ import (
 func hookWishes(source command.Source, w *api.HookWishes) *command.HookWishes {
 	c := &command.HookWishes{
 		Source: source, Hook: w.GetHook(), Offline: w.GetOffline(), Clear: w.GetClear(), Restart: w.GetRestart(),
-		Rerun: hookRuns(w.GetRerun()), Delete: hookRuns(w.GetDelete()), Kept: hookRuns(w.GetKept()), Why: w.GetWhy(),
+		Rerun: hookRuns(w.GetRerun()), Delete: hookRuns(w.GetDelete()), Kept: hookRuns(w.GetKept()), Stopped: hookRuns(w.GetStopped()), Why: w.GetWhy(),
 	}
 	for _, v := range w.GetVnodes() {
 		c.Vnodes = append(c.Vnodes, command.HookVnode{

@@ -341,6 +341,56 @@ func TestHookWishes_Jobs(t *testing.T) {
 	}
 }
 
+// A job that a hook of one of its hosts does not let go on is suspended again, once; one that gives vnodes back meanwhile goes on.
+func TestHookWishes_Stopped(t *testing.T) {
+	for _, releases := range []bool{false, true} {
+		w := newWriter(t)
+		w.must(&RaiseLevel{Level: LevelObjects})
+		for _, host := range []string{"a", "b"} {
+			w.must(&HostUp{Host: pbs.HostName(host), Address: host + ":1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: pbs.VnodeName(host), Available: resource.List{{Name: "ncpus", Value: "2"}}}}})
+		}
+		id := w.submit(attr.List{}.Set("Resource_List", "select", "2:ncpus=1").Set("Resource_List", "place", "scatter"))
+		w.must(&StartJob{Job: id, ExecVnode: "(a:ncpus=1)+(b:ncpus=1)"})
+		j, _ := w.View().Job(id)
+		w.must(&JobStarted{Source: Source{Host: "a", Spool: "s", Seq: 1}, Job: id, RunCount: j.RunCount, Session: 7})
+		signals := func() (all []string) {
+			for o := range w.View().Orders("a") {
+				if o.Kind == state.OrderSignal {
+					all = append(all, o.Signal)
+				}
+			}
+			return all
+		}
+		wish := func(host pbs.HostName, seq uint64, run pbs.RunCount) *HookWishes {
+			return &HookWishes{Source: Source{Host: host, Spool: "s", Seq: seq}, Hook: "p", Stopped: []ReportedTask{{Job: id, RunCount: run}}, Why: "not now"}
+		}
+		want := Suspend
+		if releases {
+			w.must(&ReleaseNodes{Job: id, Vnodes: []string{"b"}})
+			want = "CONT"
+		}
+		w.must(wish("a", 2, j.RunCount+1))
+		if got := signals(); len(got) != 0 {
+			t.Errorf("of another run: %q", got)
+		}
+		w.must(wish("b", 1, j.RunCount))
+		if got := signals(); !slices.Equal(got, []string{want}) {
+			t.Errorf("releases: %t, signals %q", releases, got)
+		}
+		if releases {
+			continue
+		}
+		w.must(wish("a", 3, j.RunCount))
+		j, _ = w.View().Job(id)
+		if got := signals(); len(got) != 1 || j.Comment != "Not resumed: not now" {
+			t.Errorf("signals %q, comment %q", got, j.Comment)
+		}
+		if err := w.View().Check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A hook on a mom may have a scheduling cycle begin, which any commit does; the log tells which hook has.
 func TestHookWishes_RestartsTheCycle(t *testing.T) {
 	w := newWriter(t)

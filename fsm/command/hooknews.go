@@ -72,7 +72,8 @@ type HookWishes struct {
 	Jobs    []HookJob      `cbor:"9,keyasint,omitempty"`
 	Run     *ReportedTask  `cbor:"10,keyasint,omitempty"` // at whose events the hook has run
 	Kept    []ReportedTask `cbor:"11,keyasint,omitempty"` // runs whose deletion hooks have refused
-	Why     string         `cbor:"12,keyasint,omitempty"` // they have, in their words
+	Why     string         `cbor:"12,keyasint,omitempty"` // they have, or do not let go on, in their words
+	Stopped []ReportedTask `cbor:"13,keyasint,omitempty"` // runs that hooks do not let go on after a suspension
 }
 
 // A HookVnode is a vnode as a hook wants it.
@@ -103,6 +104,9 @@ func (c *HookWishes) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	for _, t := range c.Kept {
 		c.keep(tx, t)
+	}
+	for _, t := range c.Stopped {
+		c.stop(tx, m, t)
 	}
 	for _, t := range c.Rerun {
 		c.ask(tx, "rerun", t)

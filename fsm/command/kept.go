@@ -36,3 +36,25 @@ func (c *HookWishes) keep(tx *state.Tx, t ReportedTask) {
 
 // KeptComment begins the comment of a job whose deletion a hook has refused; its words follow.
 const KeptComment = "Not deleted: "
+
+// stop suspends a job again, as qsig -s suspend does, that a hook of execjob_preresume does not let go on (specification: hooks
+// section 5). One that cannot be suspended now, since a release of its vnodes has begun meanwhile, goes on.
+func (c *HookWishes) stop(tx *state.Tx, m Meta, t ReportedTask) {
+	j, ok := c.run(tx, t)
+	if !ok || !j.Is(t.RunCount) || j.State != pbs.Running || j.Substate != pbs.SubRunning || beingSuspended(tx, j) {
+		return
+	}
+	again := SignalJob{Job: j.ID, Signal: Suspend}
+	if maySuspend(tx, j, Suspend) != nil {
+		again.Signal = "CONT"
+	} else {
+		next := *j
+		next.Comment = StoppedComment + c.Why
+		tx.PutJob(&next)
+	}
+	c.ask(tx, again.Signal, t)
+	_ = again.Apply(tx, m, &state.Result{})
+}
+
+// StoppedComment begins the comment of a job that a hook does not let go on after a suspension; its words follow.
+const StoppedComment = "Not resumed: "

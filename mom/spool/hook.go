@@ -10,9 +10,10 @@ type Hook struct {
 	Rerun   []TaskKey   `json:"rerun,omitempty"`
 	Delete  []TaskKey   `json:"delete,omitempty"`
 	Jobs    []HookJob   `json:"jobs,omitempty"`
-	Own     bool        `json:"own,omitempty"`  // it has run as the owner of the job
-	Kept    []TaskKey   `json:"kept,omitempty"` // runs whose deletion hooks have refused
-	Why     string      `json:"why,omitempty"`  // they have, in their words
+	Own     bool        `json:"own,omitempty"`     // it has run as the owner of the job
+	Kept    []TaskKey   `json:"kept,omitempty"`    // runs whose deletion hooks have refused
+	Stopped []TaskKey   `json:"stopped,omitempty"` // runs that hooks do not let go on after a suspension
+	Why     string      `json:"why,omitempty"`     // they have, or do not, in their words
 }
 
 // A HookJob is a run of a job as a hook wants it.

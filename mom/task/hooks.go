@@ -25,7 +25,7 @@ type Hooks interface {
 	// assignment has changed.
 	Resizing(ctx context.Context, t Task) error
 	// At runs the hooks of another event: execjob_attach, with the process, execjob_postsuspend,
-	// execjob_preresume.
+	// execjob_preresume. If those refuse, the servers are told before it returns.
 	At(ctx context.Context, event string, t Task, pid int) error
 	// PruneToRequest gives back, before the program, what was not requested (specification:
 	// reliable-startup section 1).

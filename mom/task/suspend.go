@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"syscall"
 )
 
@@ -60,14 +61,16 @@ func (t Task) haltAgain() []Action {
 	return t.Suspension.again()
 }
 
-// hookBefore runs the hooks before a resumption, and then sends the signal; false: there are none.
-// A rejection is noted, for the servers have decided.
+// hookBefore runs the hooks before a resumption, and then sends the signal; false: there are none. If they refuse, the servers were
+// told before it is known here, and suspend the job again, whose processes still stand.
 func (r *Runner) hookBefore(ctx context.Context, word string) bool {
 	if word != resumes || r.site.patience("execjob_preresume") == 0 {
 		return false
 	}
 	r.async(ctx, func(ctx context.Context, t Task) Event {
-		r.noteHooks(ctx, t, "execjob_preresume")
+		if errors.Is(r.noteHooks(ctx, t, "execjob_preresume"), ErrHook) {
+			return nil
+		}
 		return unless(ctx, Proceed{})
 	})
 	return true
@@ -79,13 +82,15 @@ func (r *Runner) hookAfter(ctx context.Context, word string) {
 		return
 	}
 	r.async(ctx, func(ctx context.Context, t Task) Event {
-		r.noteHooks(ctx, t, "execjob_postsuspend")
+		_ = r.noteHooks(ctx, t, "execjob_postsuspend")
 		return nil
 	})
 }
 
-func (r *Runner) noteHooks(ctx context.Context, t Task, event string) {
-	if err := r.site.Hooks.At(ctx, event, t, 0); err != nil && ctx.Err() == nil {
+func (r *Runner) noteHooks(ctx context.Context, t Task, event string) error {
+	err := r.site.Hooks.At(ctx, event, t, 0)
+	if err != nil && ctx.Err() == nil {
 		r.site.Logger.Warn("hooks of a suspension", "task", t.Key.String(), "event", event, "err", err)
 	}
+	return err
 }

@@ -1669,9 +1669,10 @@ type HookWishes struct {
 	Rerun         []*TaskReport          `protobuf:"bytes,6,rep,name=rerun,proto3" json:"rerun,omitempty"`
 	Delete        []*TaskReport          `protobuf:"bytes,7,rep,name=delete,proto3" json:"delete,omitempty"`
 	Jobs          []*HookJob             `protobuf:"bytes,8,rep,name=jobs,proto3" json:"jobs,omitempty"`
-	Kept          []*TaskReport          `protobuf:"bytes,9,rep,name=kept,proto3" json:"kept,omitempty"` // runs whose deletion hooks have refused
-	Why           string                 `protobuf:"bytes,10,opt,name=why,proto3" json:"why,omitempty"`  // they have, in their words
-	Own           bool                   `protobuf:"varint,11,opt,name=own,proto3" json:"own,omitempty"` // the hook has run as the owner of the job
+	Kept          []*TaskReport          `protobuf:"bytes,9,rep,name=kept,proto3" json:"kept,omitempty"`        // runs whose deletion hooks have refused
+	Why           string                 `protobuf:"bytes,10,opt,name=why,proto3" json:"why,omitempty"`         // they have, or do not let go on, in their words
+	Own           bool                   `protobuf:"varint,11,opt,name=own,proto3" json:"own,omitempty"`        // the hook has run as the owner of the job
+	Stopped       []*TaskReport          `protobuf:"bytes,12,rep,name=stopped,proto3" json:"stopped,omitempty"` // runs that hooks do not let go on after a suspension
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1781,6 +1782,13 @@ func (x *HookWishes) GetOwn() bool {
 		return x.Own
 	}
 	return false
+}
+
+func (x *HookWishes) GetStopped() []*TaskReport {
+	if x != nil {
+		return x.Stopped
+	}
+	return nil
 }
 
 // HookJob is a run of a job as a hook wants it.
@@ -2292,7 +2300,7 @@ const file_report_proto_rawDesc = "" +
 	"\x06mother\x18\x01 \x01(\tR\x06mother\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x14\n" +
 	"\x05group\x18\x03 \x01(\tR\x05group\x12-\n" +
-	"\aaccount\x18\x04 \x01(\v2\x13.rampart.v1.AccountR\aaccount\"\xf0\x02\n" +
+	"\aaccount\x18\x04 \x01(\v2\x13.rampart.v1.AccountR\aaccount\"\xa2\x03\n" +
 	"\n" +
 	"HookWishes\x12\x12\n" +
 	"\x04hook\x18\x01 \x01(\tR\x04hook\x12-\n" +
@@ -2306,7 +2314,8 @@ const file_report_proto_rawDesc = "" +
 	"\x04kept\x18\t \x03(\v2\x16.rampart.v1.TaskReportR\x04kept\x12\x10\n" +
 	"\x03why\x18\n" +
 	" \x01(\tR\x03why\x12\x10\n" +
-	"\x03own\x18\v \x01(\bR\x03own\"w\n" +
+	"\x03own\x18\v \x01(\bR\x03own\x120\n" +
+	"\astopped\x18\f \x03(\v2\x16.rampart.v1.TaskReportR\astopped\"w\n" +
 	"\aHookJob\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12'\n" +
@@ -2430,28 +2439,29 @@ var file_report_proto_depIdxs = []int32{
 	3,  // 23: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
 	24, // 24: rampart.v1.HookWishes.jobs:type_name -> rampart.v1.HookJob
 	3,  // 25: rampart.v1.HookWishes.kept:type_name -> rampart.v1.TaskReport
-	29, // 26: rampart.v1.HookJob.set:type_name -> rampart.v1.Attribute
-	29, // 27: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
-	29, // 28: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
-	27, // 29: rampart.v1.PruneRequest.earlier:type_name -> rampart.v1.PruneStep
-	29, // 30: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
-	1,  // 31: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	5,  // 32: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	13, // 33: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	16, // 34: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	20, // 35: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	26, // 36: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
-	4,  // 37: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	12, // 38: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	15, // 39: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	19, // 40: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	21, // 41: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	28, // 42: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
-	37, // [37:43] is the sub-list for method output_type
-	31, // [31:37] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	3,  // 26: rampart.v1.HookWishes.stopped:type_name -> rampart.v1.TaskReport
+	29, // 27: rampart.v1.HookJob.set:type_name -> rampart.v1.Attribute
+	29, // 28: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
+	29, // 29: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
+	27, // 30: rampart.v1.PruneRequest.earlier:type_name -> rampart.v1.PruneStep
+	29, // 31: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
+	1,  // 32: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	5,  // 33: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	13, // 34: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	16, // 35: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	20, // 36: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	26, // 37: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
+	4,  // 38: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	12, // 39: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	15, // 40: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	19, // 41: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	21, // 42: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	28, // 43: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
+	38, // [38:44] is the sub-list for method output_type
+	32, // [32:38] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }
