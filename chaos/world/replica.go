@@ -51,7 +51,7 @@ func (w *World) newReplica(name string) *replica {
 	host := w.net.Host(name)
 	r := &replica{w: w, name: name, host: host, disk: &disk{}, older: w.config.Size.Older}
 	r.config = server.Default(name, host.IP().String())
-	r.config.Server, r.config.Home = "srv", home.Home(w.home(name))
+	r.config.Server, r.config.Home, r.config.RTTClass = "srv", home.Home(w.home(name)), w.config.Class
 	if r.disk.dir = r.config.Home.Raft(); !w.config.Files {
 		r.disk.memory = store.NewMemory()
 	}

@@ -45,6 +45,7 @@ type Config struct {
 	Dir    string        // where the homes are
 	Delay  time.Duration // of everything that goes over the network, each way
 	Files  bool          // logs and snapshots lie in files, and a killed replica opens them again
+	Class  pbs.RTTClass  // how far the replicas are from each other; empty: as on one site
 	Ambush string        // the kind of command at which a leader dies while the world starts; empty: none does
 	Logger *slog.Logger
 

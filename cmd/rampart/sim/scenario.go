@@ -14,6 +14,7 @@ import (
 
 	"rampart/cmd/rampart/dev"
 	"rampart/fsm/acct"
+	"rampart/fsm/pbs"
 )
 
 // A scenario is a file that has been read.
@@ -25,6 +26,7 @@ type scenario struct {
 	begin    time.Time // in the zone of the cluster
 	zone     string
 	replicas int // 0: it does not say
+	class    pbs.RTTClass
 	hosts    []dev.Mom
 	steps    []step
 }
@@ -182,12 +184,19 @@ func (s *scenario) setReplicas(_ int, words []string) error {
 	if s.replicas > 0 {
 		return errors.New("replicas: it was said before")
 	}
+	if len(words) == 2 {
+		var err error
+		if s.class, err = pbs.ParseRTTClass(words[1]); err != nil {
+			return fmt.Errorf("replicas: %w", err)
+		}
+		words = words[:1]
+	}
 	n, err := 0, error(nil)
 	if len(words) == 1 {
 		n, err = strconv.Atoi(words[0])
 	}
 	if len(words) != 1 || err != nil || n < 1 || n > mostReplicas {
-		return fmt.Errorf("usage: replicas N, from 1 to %d", mostReplicas)
+		return fmt.Errorf("usage: replicas N [CLASS], from 1 to %d", mostReplicas)
 	}
 	s.replicas = n
 	return nil

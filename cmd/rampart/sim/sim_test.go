@@ -171,6 +171,7 @@ clock 2005-04-22T15:00:00
 clock 2005-04-22T15:00:00 Middle/Earth
 clock 2005-04-22T15:00:00Z
 clock 2005-04-22T15:00:00Z
+replicas 3 far
 replicas 9
 host s1
 host hosta ncpus
@@ -204,30 +205,31 @@ x:2: clock: virtual time begins 2000-01-02T00:00:00Z
 x:3: clock: "2005-04-22T15:00:00" ends in no Z, and no zone stands behind it
 x:4: clock: there is no time zone "Middle/Earth"
 x:6: clock: it was set in line 5
-x:7: usage: replicas N, from 1 to 7
-x:8: host: "s1" cannot be the name of an execution host
-x:9: host: "ncpus" of hosta is not RES=VALUE
-x:11: host: there is a host or vnode "hosta[0]" already
-x:12: host: there is a host or vnode "hosta" already
-x:13: host knows no variables
-x:14: unknown word "frobnicate"
-x:15: unknown word "qstat": a command stands behind exec, or behind as USER
-x:16: there is no command "qstatx"
-x:17: usage: [!] as USER COMMAND [ARGUMENT...]
-x:18: usage: [!] await REGEXP [as USER] COMMAND [ARGUMENT...]
-x:19: there is no command "nosuch"
-x:20: "tomorrow" is no time: want +SECONDS, hh:mm:ss or YYYY-MM-DDThh:mm:ss
-x:21: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
-x:22: usage: [!] stdout [-count=N] REGEXP
-x:23: at cannot be negated
-x:24: want a word behind the exclamation mark
-x:25: a quote is not closed
-x:26: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
-x:28: "-1" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
-x:29: file "../x" leads elsewhere
-x:31: there are two files "a"
-x:32: file "hostz:mom_priv/config" is for the home of hostz, which is no host
-x:33: file "hosta:/etc/passwd" leads elsewhere`
+x:7: replicas: "far" is no class of round-trip times: lan, metro or wan
+x:8: usage: replicas N [CLASS], from 1 to 7
+x:9: host: "s1" cannot be the name of an execution host
+x:10: host: "ncpus" of hosta is not RES=VALUE
+x:12: host: there is a host or vnode "hosta[0]" already
+x:13: host: there is a host or vnode "hosta" already
+x:14: host knows no variables
+x:15: unknown word "frobnicate"
+x:16: unknown word "qstat": a command stands behind exec, or behind as USER
+x:17: there is no command "qstatx"
+x:18: usage: [!] as USER COMMAND [ARGUMENT...]
+x:19: usage: [!] await REGEXP [as USER] COMMAND [ARGUMENT...]
+x:20: there is no command "nosuch"
+x:21: "tomorrow" is no time: want +SECONDS, hh:mm:ss or YYYY-MM-DDThh:mm:ss
+x:22: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:23: usage: [!] stdout [-count=N] REGEXP
+x:24: at cannot be negated
+x:25: want a word behind the exclamation mark
+x:26: a quote is not closed
+x:27: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:29: "-1" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:30: file "../x" leads elsewhere
+x:32: there are two files "a"
+x:33: file "hostz:mom_priv/config" is for the home of hostz, which is no host
+x:34: file "hosta:/etc/passwd" leads elsewhere`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
