@@ -39,10 +39,10 @@ func admit(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 			return err
 		}
 	}
-	if err := walltimes(j); err != nil {
+	if err := withinBounds(tx, q, j, anyResource); err != nil {
 		return err
 	}
-	if err := withinBounds(tx, q, j, anyResource); err != nil {
+	if err := walltimes(j); err != nil { // whose max_walltime may be a bound
 		return err
 	}
 	if err := withinReservations(tx, q, j); err != nil {

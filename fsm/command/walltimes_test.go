@@ -63,8 +63,9 @@ func TestWalltimes_LimitsOfAQueue(t *testing.T) {
 		"min_walltime=00:01:00 max_walltime=00:05:00": "00:05:00 ",
 		"min_walltime=00:00:59 max_walltime=00:05:00": "Job violates queue and/or server resource limits",
 		"min_walltime=00:01:00 max_walltime=00:10:01": "Job violates queue and/or server resource limits",
-		"min_walltime=00:10:01":                       `"min_walltime" can not be greater than "max_walltime"`,
-		"ncpus=1":                                     " 00:10:00",
+		"min_walltime=00:10:01":                       "Job violates queue and/or server resource limits",
+		"min_walltime=00:05:00 max_walltime=00:04:00": `"min_walltime" can not be greater than "max_walltime"`,
+		"ncpus=1": " 00:10:00",
 	} {
 		var list attr.List
 		for word := range strings.FieldsSeq(request) {
