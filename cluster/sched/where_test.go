@@ -17,7 +17,8 @@ func (c *turning) asking(name, sel string, attrs ...string) {
 	list := attr.List{}.Set("Resource_List", "select", sel).Set("lsf_resreq", "", "x")
 	for _, a := range attrs {
 		n, v, _ := strings.Cut(a, "=")
-		list = list.Set(n, "", v)
+		n, resource, _ := strings.Cut(n, ".")
+		list = list.Set(n, resource, v)
 	}
 	out := c.commit(&command.SubmitJob{Owner: pbs.User{Name: "u1", Host: "hosta"}, Queue: "normal", Attributes: list})
 	if out.Refusal != nil {

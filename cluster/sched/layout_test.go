@@ -1,0 +1,45 @@
+package sched_test
+
+import "testing"
+
+// RSV-01: each host gives once what several slots of a job share; without it a host gets none of them.
+func TestLayout_Once(t *testing.T) {
+	c := newTurning(t)
+	c.host("hosta", "hosta:ncpus=2,mem=100mb")
+	c.host("hostb", "hostb:ncpus=4,mem=50mb")
+	c.host("hostc", "hostc:ncpus=4,mem=60mb")
+	c.asking("j", "3:ncpus=1:mem=60mb", "lsf_layout=1:once=mem")
+	c.asking("many", "5:ncpus=1:mem=60mb", "lsf_layout=1:once=mem")
+	c.asking("apart", "4:ncpus=1:mem=50mb")
+	c.want("T0", "j: runs (hosta:ncpus=1:mem=61440kb)+(hosta:ncpus=1)+(hostc:ncpus=1:mem=61440kb)", "many: nothing", "apart: nothing")
+}
+
+// RSV-01: a span holds among the slots of its term, which may stand beside those of others.
+func TestLayout_Scatter(t *testing.T) {
+	c := newTurning(t)
+	c.host("hosta", "hosta:ncpus=5,mem=100mb")
+	c.host("hostb", "hostb:ncpus=2,mem=100mb")
+	c.asking("j", "1:ncpus=1+2:ncpus=2", "lsf_layout=1 2:scatter 2:scatter") // of a select that was altered since
+	c.want("altered", "j: runs (hosta:ncpus=1)+(hosta:ncpus=2)+(hosta:ncpus=2)")
+	c.kill(c.names["j"])
+	c.asking("rest", "1:ncpus=2+1:ncpus=1", "lsf_layout=1:scatter 1:scatter")
+	c.want("rest", "rest: runs (hosta:ncpus=2)+(hostb:ncpus=1)")
+	c.kill(c.names["rest"])
+	c.asking("k", "1:ncpus=1+2:ncpus=2", "lsf_layout=1 2:scatter")
+	c.asking("l", "2:ncpus=2", "lsf_layout=1:scatter")
+	c.want("T0", "k: runs (hosta:ncpus=1)+(hosta:ncpus=2)+(hostb:ncpus=2)", "l: nothing")
+}
+
+// RSV-01: who has a unit to himself waits until nobody is there, and keeps others from all of it.
+func TestLayout_Unit(t *testing.T) {
+	c := newTurning(t)
+	c.host("hosta", "hosta:ncpus=2,arch=one")
+	c.host("hostb", "hostb:ncpus=2,arch=one")
+	c.asking("there", "1:ncpus=1:host=hostb")
+	c.asking("j", "1:ncpus=1", "Resource_List.place=free:exclhost:group=arch", "lsf_layout=1 unit")
+	c.want("T0", "there: runs (hostb:ncpus=1)", "j: nothing")
+	c.kill(c.names["there"])
+	c.want("later", "j: runs (hosta:ncpus=1)+(hostb:ncpus=0)")
+	c.asking("other", "1:ncpus=1")
+	c.want("then", "other: nothing")
+}
