@@ -29,6 +29,11 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	s.setWatcher(watcher)
 	defer s.setWatcher(nil)
 	duties, ctx := errgroup.WithContext(ctx)
+	found := s.machine.View() // before the scheduler starts what waits
+	duties.Go(func() error {
+		s.tellFound(found)
+		return nil
+	})
 	duties.Go(func() error { return dispatch.New(options).Run(ctx) })
 	duties.Go(func() error { return watcher.Run(ctx) })
 	duties.Go(func() error { return dispatch.NewTeller(options).Run(ctx) })

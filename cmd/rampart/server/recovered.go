@@ -14,20 +14,13 @@ import (
 const recoveredPause = time.Second
 
 // tellRecovered logs, once at the start of this replica, the reservations that there are, and the jobs that wait, as soon as it
-// knows what was decided meanwhile (specification: advance-reservations section 15, logs section 2).
+// knows what was decided meanwhile (specification: advance-reservations section 15, logs section 2). A replica that leads has logged
+// them: lead.
 func (s *Server) tellRecovered(ctx context.Context) error {
 	for {
 		v, err := s.replica.Read(ctx, cluster.Fresh)
 		if err == nil {
-			self := "Server@" + s.config.Host
-			for r := range v.Reservations() {
-				err := s.serverLog.Write(time.Now(), pbs.LogSystem|pbs.LogAdmin|pbs.LogDebug, "Svr", self, "Recovered reservation "+string(r.ID))
-				if err != nil {
-					s.logger.Error("write the server log", "error", err)
-					return nil
-				}
-			}
-			s.tellRequeued(v)
+			s.tellFound(v)
 			return nil
 		}
 		select {
@@ -36,6 +29,21 @@ func (s *Server) tellRecovered(ctx context.Context) error {
 		case <-time.After(recoveredPause):
 		}
 	}
+}
+
+// tellFound logs what the replica has found when it started, the first time that it is called.
+func (s *Server) tellFound(v *state.View) {
+	s.found.Do(func() {
+		self := "Server@" + s.config.Host
+		for r := range v.Reservations() {
+			err := s.serverLog.Write(time.Now(), pbs.LogSystem|pbs.LogAdmin|pbs.LogDebug, "Svr", self, "Recovered reservation "+string(r.ID))
+			if err != nil {
+				s.logger.Error("write the server log", "error", err)
+				return
+			}
+		}
+		s.tellRequeued(v)
+	})
 }
 
 // tellRequeued logs the jobs that wait in queues, as a PBS does of those that it has read from its disk.

@@ -65,6 +65,7 @@ type Server struct {
 	backup  *backupMaker
 	hooks   *hooks
 	ending  chan time.Duration // somebody wished the end, in so long
+	found   sync.Once          // what was there at the start was logged
 
 	mu      sync.Mutex
 	watcher *dispatch.Watcher // of the present term; nil while we do not lead
