@@ -191,6 +191,11 @@ func endArray(tx *state.Tx, id pbs.JobID, forget bool) error {
 	tx.PutJob(&next)
 	tx.DeleteScript(next.ID)
 	concluded(tx, &next)
+	if forget = forget || next.Forget; forget {
+		for _, j := range slices.Collect(tx.RecordedSubjobs(&next)) {
+			tx.DeleteJob(j.ID)
+		}
+	}
 	retire(tx, next.ID, forget)
 	return nil
 }

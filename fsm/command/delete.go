@@ -45,11 +45,14 @@ func (c *DeleteJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if !deleted(j) {
 		tx.Emit(state.Event{Kind: state.JobDeleteAsked, Job: j, By: m.Asker, Quiet: c.Quiet})
 	}
+	next.Forget = next.Forget || c.forgets(tx)
 	switch {
 	case !j.Live():
 		return c.remove(tx, m, &next)
 	case c.Force:
-		return forceEnd(tx, j)
+		forced := *j
+		forced.Forget = next.Forget
+		return forceEnd(tx, &forced)
 	case stagingOut(j):
 		return pbs.Refuse(pbs.BadState)
 	}
@@ -61,6 +64,11 @@ func (c *DeleteJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		kill(tx, &next, killDelay(tx, j), false)
 	}
 	return nil
+}
+
+// forgets reports whether what ends leaves no record: qdel -x.
+func (c *DeleteJob) forgets(tx *state.Tx) bool {
+	return c.History && tx.Cluster().FeatureLevel >= LevelObjects
 }
 
 // remove takes a job away that did not run.

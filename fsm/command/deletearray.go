@@ -6,7 +6,7 @@ import (
 )
 
 // deleteSubjobs ends an array, or some subjobs of it. Those that were never started are
-// taken out of it together, as one.
+// taken out of it together, as one. Those that stage out come to their end as it is, unless that is all there is.
 func (c *DeleteJob) deleteSubjobs(tx *state.Tx, m Meta, some subset) error {
 	parent, whole := some.parent, c.Job.IsArray()
 	if parent.State == pbs.Finished {
@@ -19,6 +19,7 @@ func (c *DeleteJob) deleteSubjobs(tx *state.Tx, m Meta, some subset) error {
 	asked := next
 	if whole {
 		a.Deleted, a.Failed = true, a.Failed || a.Begun
+		next.Forget = next.Forget || c.forgets(tx)
 	} else {
 		asked.ID = next.ID.Subjobs(gone)
 	}
@@ -30,16 +31,24 @@ func (c *DeleteJob) deleteSubjobs(tx *state.Tx, m Meta, some subset) error {
 	}
 	tx.PutJob(&next)
 	recorded := append(some.of(tx.LiveSubjobs(parent)), some.of(tx.ReturnedSubjobs(parent))...)
+	leaves := 0
 	for _, j := range recorded {
+		if stagingOut(j) && !c.Force {
+			leaves++
+			continue
+		}
 		one := DeleteJob{Job: j.ID, Force: c.Force, History: c.History, Quiet: c.Quiet}
 		if err := one.Apply(tx, m, nil); err != nil {
 			return err
 		}
 	}
+	if !whole && len(gone) == 0 && leaves > 0 && leaves == len(recorded) {
+		return pbs.Refuse(pbs.BadState)
+	}
 	if !whole && some.indices.Count() == 1 && len(gone) == 0 && len(recorded) == 0 {
 		return pbs.Errorf(pbs.HasFinished, "Request invalid for finished array subjob")
 	}
-	return endArray(tx, parent.ID, c.History)
+	return endArray(tx, parent.ID, c.History && whole)
 }
 
 // forgetArray takes a finished array out of the history.

@@ -168,7 +168,7 @@ func finish(tx *state.Tx, j *state.Job, comment string) error {
 	tx.PutJob(j)
 	tx.DeleteScript(j.ID)
 	concluded(tx, j)
-	retire(tx, j.ID, false)
+	retire(tx, j.ID, j.Forget)
 	return subjobEnded(tx, j)
 }
 

@@ -19,7 +19,7 @@ func (c *HookWishes) keep(tx *state.Tx, t ReportedTask) {
 	if move(&next, pbs.EventKept) != nil {
 		return
 	}
-	next.Substate, next.EditRun().Ending, next.Comment = pbs.SubRunning, 0, KeptComment+c.Why
+	next.Substate, next.EditRun().Ending, next.Comment, next.Forget = pbs.SubRunning, 0, KeptComment+c.Why, false
 	if j.Run.Session == 0 { // its program had not begun when it was to be deleted, and may not have since
 		next.Substate = pbs.SubStarting
 	}

@@ -280,6 +280,8 @@ type Job struct {
 	ReservedName string            `cbor:"43,keyasint,omitempty"` // that one's Reserve_Name, for records that come after it
 
 	Pending *Pending `cbor:"47,keyasint,omitempty"` // what is kept for it while it waits; nil: nothing is, nor was; replaced, never written to
+
+	Forget bool `cbor:"48,keyasint,omitempty"` // it does not come into the history: qdel -x while it ran
 }
 
 // Ending says what is to become of a job when its mom reports the end of its run.
