@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,11 +9,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -48,23 +47,27 @@ func become(args []string) int {
 		fmt.Fprintf(os.Stderr, "PBS: limits: %v\n", err)
 		return 2
 	}
-	slices.SortStableFunc(limits, func(a, b Limit) int { return cmp.Compare(order(a), order(b)) })
-	_, _ = syscall.SlicePtrFromStrings(os.Environ()) // so much memory there has to be once more, when there may be no more
-	_, _ = syscall.SlicePtrFromStrings(args)
-	runtime.GC()
-	debug.SetGCPercent(-1)
+	path := args[2]
 	runtime.LockOSThread() // it has the nice value
 	if nice > 0 {
 		err = unix.Setpriority(unix.PRIO_PROCESS, 0, nice)
 	}
-	for _, l := range limits {
-		err = errors.Join(err, l.take())
+	var space *Limit
+	for i := range limits {
+		if limits[i].Resource == unix.RLIMIT_AS {
+			space = &limits[i]
+			continue
+		}
+		err = errors.Join(err, limits[i].take())
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "PBS: limits: %v\n", err)
 	}
-	path := args[2]
-	err = syscall.Exec(path, args[3:], os.Environ())
+	if space == nil {
+		err = syscall.Exec(path, args[3:], os.Environ())
+	} else {
+		err = space.execWithin(path, args[3:], os.Environ())
+	}
 	fmt.Fprintf(os.Stderr, "PBS: %s: %v\n", path, err)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 127
@@ -72,12 +75,37 @@ func become(args []string) int {
 	return 126
 }
 
-// order says when a limit is taken: that of the address space last, for what is left to do needs some of it.
-func order(l Limit) int {
-	if l.Resource == unix.RLIMIT_AS {
-		return 1
+// execTries bounds how often execve is called that cannot do it at the moment, since a thread of the runtime is just being made.
+const execTries = 100
+
+// execWithin becomes a program with the limit, which is that of the address space. This process may have more already: once it has
+// taken the limit it can allocate nothing, so that all that the call needs is made before.
+func (l Limit) execWithin(path string, args, env []string) error {
+	argv0, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return err
 	}
-	return 0
+	argv, err := syscall.SlicePtrFromStrings(args)
+	if err != nil {
+		return err
+	}
+	envv, err := syscall.SlicePtrFromStrings(env)
+	if err != nil {
+		return err
+	}
+	_ = syscall.Exec("", args, nil) // there is no such file: it gives back the limit on open files, which package os has raised
+	debug.SetGCPercent(-1)
+	if err := l.take(); err != nil {
+		fmt.Fprintf(os.Stderr, "PBS: limits: %v\n", err)
+	}
+	var errno syscall.Errno
+	for range execTries {
+		_, _, errno = syscall.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(argv0)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&envv[0])))
+		if errno != unix.EAGAIN {
+			break
+		}
+	}
+	return errno
 }
 
 // becoming reports whether a process is about to become a program under limits. A process that has lived for a while is not looked at.

@@ -544,7 +544,28 @@ func TestShim_LimitedAddressSpace(t *testing.T) {
 	spec.Limits = []Limit{{unix.RLIMIT_AS, 64 << 20}, {unix.RLIMIT_NOFILE, 77}}
 	end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
 	if want := "65536\n77\n"; err != nil || end.Status != 0 || output(t, spec.Stdout) != want {
-		t.Errorf("end %+v, %v, %q, want %q", end, err, output(t, spec.Stdout), want)
+		t.Errorf("end %+v, %v, %q, want %q, %s", end, err, output(t, spec.Stdout), want, output(t, spec.Stderr))
+	}
+}
+
+// A program with a limit on its address space may have as many files open as one without.
+func TestShim_LimitedAddressSpaceOpenFiles(t *testing.T) {
+	if build.Raced {
+		t.Skip("the race detector needs more address space than the limit leaves")
+	}
+	var said []string
+	for _, limits := range [][]Limit{nil, {{unix.RLIMIT_AS, 64 << 20}}} {
+		l, dir := newLinux(t), folder(t)
+		spec := shell(dir, "ulimit -Sn\n")
+		spec.Limits = limits
+		end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
+		if err != nil || end.Status != 0 {
+			t.Fatalf("end %+v, %v, %s", end, err, output(t, spec.Stderr))
+		}
+		said = append(said, output(t, spec.Stdout))
+	}
+	if said[0] != said[1] || said[0] == "" {
+		t.Errorf("open files: %q", said)
 	}
 }
 
