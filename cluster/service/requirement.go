@@ -60,8 +60,7 @@ func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, er
 		}
 	}
 	if hosts, ok := list.Get("Resource_List", "host"); ok {
-		r.Hosts = strings.Split(hosts, ",")
-		if err := knownHosts(v, r.Hosts); err != nil {
+		if r.Hosts, err = knownHosts(v, strings.Split(hosts, ",")); err != nil {
 			return nil, err
 		}
 		if len(r.Hosts) > 1 {
@@ -105,8 +104,8 @@ func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, er
 	return list.Set("Resource_List", "select", shape.Select.String()).Set("Resource_List", "place", shape.Place.String()), nil
 }
 
-// requiredAgain turns a change of a job's requirement into one of its select and place: bmod. The slots, the host and the
-// sharing are those that are asked for with it, else those that the job has.
+// requiredAgain turns a change of a job's requirement into one of its select and place: bmod. The slots and the
+// sharing are those that are asked for with it, else those that the job has, and so are the hosts where it keeps its requirement.
 func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([]command.AttrChange, error) {
 	var asked attr.List
 	for _, ch := range changes {
@@ -138,12 +137,19 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	list := attr.List{}.Set(requirement, "", text).Set(lsf.JobApplication, "", application)
 	for _, name := range []string{"ncpus", "place"} {
 		had, _ := j.Resources.Get(name)
+		if layout, _ := j.Attrs.Get(lsf.JobLayout, ""); name == "place" && lsf.ReadLayout(layout).Unit {
+			had = "" // the unit was to be the job's own, for the requirement that goes
+		}
 		if value, _ := asked.Get("Resource_List", name); cmp.Or(value, had) != "" {
 			list = list.Set("Resource_List", name, cmp.Or(value, had))
 		}
 	}
-	if host, ok := asked.Get("Resource_List", "host"); ok {
-		list = list.Set("Resource_List", "host", host)
+	hosts, _ := asked.Get("Resource_List", "host")
+	if !ok { // the application alone is another: whoever changes the requirement says the hosts, too
+		hosts = hostsOf(j)
+	}
+	if hosts != "" {
+		list = list.Set("Resource_List", "host", hosts)
 	}
 	list, err := required(v, j.Queue, list)
 	if err != nil {
@@ -220,22 +226,42 @@ func refusedRequirement(err error) error {
 	return pbs.Errorf(pbs.ResourceLimit, "%s", r)
 }
 
-// knownHosts refuses the name of a host that is not there.
-func knownHosts(v *state.View, names []string) error {
-	missing := map[string]bool{}
-	for _, name := range names {
-		missing[name] = true
-	}
+// knownHosts returns the hosts of some names, each once, as vnodes name them in resources_available.host. It refuses the name of one
+// that is not there.
+func knownHosts(v *state.View, names []string) (hosts []string, err error) {
+	words := map[string]string{} // by the name of the mom, and by themselves
 	for vn := range v.Vnodes() {
-		delete(missing, vn.HostWord())
-		delete(missing, string(vn.Host))
-	}
-	for _, name := range names {
-		if missing[name] {
-			return pbs.Errorf(pbs.BadAttributeValue, "%s: Bad host name, host group name or cluster name", name)
+		if _, known := words[string(vn.Host)]; !known {
+			words[string(vn.Host)] = vn.HostWord()
 		}
 	}
-	return nil
+	for vn := range v.Vnodes() {
+		words[vn.HostWord()] = vn.HostWord()
+	}
+	for _, name := range names {
+		word, known := words[name]
+		if !known {
+			return nil, pbs.Errorf(pbs.BadAttributeValue, "%s: Bad host name, host group name or cluster name", name)
+		}
+		if !slices.Contains(hosts, word) {
+			hosts = append(hosts, word)
+		}
+	}
+	return hosts, nil
+}
+
+// hostsOf returns the hosts, separated by commas, that a job of LSF's was submitted to; empty: any.
+func hostsOf(j *state.Job) string {
+	if hosts, several := j.Attrs.Get(lsf.JobHosts, ""); several {
+		return strings.ReplaceAll(hosts, " ", ",")
+	}
+	text, _ := j.Resources.Get("select")
+	wanted, err := spec.ParseSelect(text)
+	if err != nil || len(wanted.Chunks) == 0 {
+		return ""
+	}
+	host, _ := wanted.Chunks[0].Items.Get("host")
+	return host
 }
 
 // allSlots returns the cpus of all vnodes, whether they can be used now or not.

@@ -6,7 +6,7 @@ import (
 )
 
 // deleteSubjobs ends an array, or some subjobs of it. Those that were never started are
-// taken out of it together, as one. Those that stage out come to their end as it is, unless that is all there is.
+// taken out of it together, as one. Those that stage out come to their end as it is; to name only such is refused.
 func (c *DeleteJob) deleteSubjobs(tx *state.Tx, m Meta, some subset) error {
 	parent, whole := some.parent, c.Job.IsArray()
 	if parent.State == pbs.Finished {

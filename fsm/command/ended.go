@@ -224,7 +224,8 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	if err := move(j, pbs.EventRequeue); err != nil {
 		return err
 	}
-	ended := *j // what the records of the end show
+	j.Forget = false // it is not over
+	ended := *j      // what the records of the end show
 	ended.Ended = m.At
 	tx.Emit(state.Event{Kind: kind, Job: &ended, Text: comment})
 	if p := j.Run.Preemption; p != nil && (p.Method == PreemptRequeue || p.Method == PreemptCheckpoint) {

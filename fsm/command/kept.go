@@ -38,7 +38,7 @@ func (c *HookWishes) keep(tx *state.Tx, t ReportedTask) {
 const KeptComment = "Not deleted: "
 
 // stop suspends a job again, as qsig -s suspend does, that a hook of execjob_preresume does not let go on (specification: hooks
-// section 5). One that cannot be suspended now, since a release of its vnodes has begun meanwhile, goes on.
+// section 5). One that cannot be suspended now, since a release of its vnodes or a preemption has begun meanwhile, goes on.
 func (c *HookWishes) stop(tx *state.Tx, m Meta, t ReportedTask) {
 	j, ok := c.run(tx, t)
 	if !ok || !j.Is(t.RunCount) || j.State != pbs.Running || j.Substate != pbs.SubRunning || beingSuspended(tx, j) {

@@ -119,6 +119,10 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 		tx.Emit(state.Event{Kind: state.JobSignaled, Job: &next, By: m.Asker, Text: c.Signal})
 		return nil
 	}
+	next.ForgetStart() // it is told to suspended jobs, too
+	if strings.HasPrefix(next.Comment, StoppedComment) {
+		next.Comment = ""
+	}
 	run := next.EditRun()
 	run.StoppedFor, run.StoppedAt = run.Stopped(tx.Now()), 0
 	next.Substate, run.Preemption, run.Suspension = pbs.SubRunning, goesOn(tx, j), nil

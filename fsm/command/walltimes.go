@@ -13,9 +13,12 @@ func shrinksToFit(j *state.Job) bool {
 }
 
 // boundedBy returns which of what a job asks for a limit of a resource is about: that resource, and of walltime the bounds
-// of a job that shrinks to fit, whose own walltime is given to it.
+// of a job that shrinks to fit. Its walltime is given to it when it starts; then somebody may set it.
 func boundedBy(j *state.Job, limit string) []string {
-	if limit == "walltime" && shrinksToFit(j) {
+	switch {
+	case limit == "walltime" && shrinksToFit(j) && j.Live():
+		return []string{"min_walltime", "max_walltime", "walltime"}
+	case limit == "walltime" && shrinksToFit(j):
 		return []string{"min_walltime", "max_walltime"}
 	}
 	return []string{limit}

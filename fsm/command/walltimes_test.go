@@ -100,6 +100,14 @@ func TestWalltimes_LimitsOfAQueue(t *testing.T) {
 		}
 	}
 	w.must(limit("resources_default", "min_walltime", "00:02:00"))
+
+	w.must(&HostUp{Host: "h", Address: "h:1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "h", Available: resource.List{{Name: "ncpus", Value: "2"}}}}})
+	id := w.submit(attr.List{}.Set("Resource_List", "min_walltime", "00:02:00"))
+	w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=1)"})
+	longer := &AlterJob{Job: id, Changes: []AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: "walltime", Value: "00:11:00"}}}}
+	if err := w.run(longer); pbs.CodeOf(err) != pbs.ResourceLimit {
+		t.Errorf("a running job that is to run for longer than the queue allows: %v", err)
+	}
 }
 
 // A run that outlasts its soft_walltime is expected to last as long again, up to its walltime.

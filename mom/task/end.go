@@ -191,7 +191,7 @@ func (t mother) terminate() []Action {
 		return []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}
 	}
 	actions := []Action{{Do: Send, Signal: syscall.SIGTERM, Ends: true}, {Do: Grace, After: delay, Ends: true}}
-	if t.Suspension.stands() { // else it does not see the signal
+	if t.Suspension.stands() || t.Suspension.State == Resuming { // else it does not see the signal
 		actions = slices.Insert(actions, 1, Action{Do: Send, Signal: syscall.SIGCONT})
 	}
 	return actions

@@ -40,7 +40,9 @@ func (t mother) pretermOver(ev PretermOver) (Task, []Action, error) {
 	}
 	t.Life.Kill = t.Life.Kill.step(on)
 	switch {
-	case !t.killable() || on == refusedWord:
+	case on == refusedWord:
+		return t.Task, t.haltAgain(), nil // a resumption that hooks refused meanwhile was not heard by the servers
+	case !t.killable():
 		return t.Task, nil, nil
 	case t.State() != Running:
 		return t.kill(Kill{Killing: t.Life.Kill.Killing})

@@ -74,8 +74,12 @@ func (t mother) signal(ev Signal) (Task, []Action, error) {
 		if t.State() == Running && t.Suspension.stands() && sig == syscall.SIGCONT && !isSuspension(name) {
 			return t.Task, nil, nil // it was asked for before the suspension, and only a resumption ends that
 		}
+		text := suspension(name)
+		if t.Suspension.State == Resuming && text == "" && sig == syscall.SIGCONT {
+			text = resumed // so that the sisters hear of the resumption, which hooks have kept from them
+		}
 		t.Suspension = t.Suspension.signalled(name, ev.Elapsed)
-		return t.Task, []Action{{Do: Send, Signal: sig, Text: suspension(name)}}, nil
+		return t.Task, []Action{{Do: Send, Signal: sig, Text: text}}, nil
 	}
 	return t.Task, nil, t.refused("signal")
 }

@@ -47,6 +47,7 @@ func TestSuspend_Walltime(t *testing.T) {
 // Hooks before a resumption do not let go on what was suspended again meanwhile.
 func TestStep_Suspension(t *testing.T) {
 	halted := func(t *Task) { t.Suspension.State = Suspended }
+	resuming := func(t *Task) { t.Suspension.State = Resuming }
 	for _, c := range []struct {
 		name  string
 		task  Task
@@ -56,6 +57,7 @@ func TestStep_Suspension(t *testing.T) {
 		{"suspended", in(Running), Signal{Name: "suspend"}, suspends},
 		{"resumed", in(Running, halted), Signal{Name: "admin-resume"}, resumes},
 		{"stopped", in(Running), Signal{Name: "STOP"}, ""},
+		{"let go on although hooks refuse", in(Running, resuming), Signal{Name: "CONT"}, resumed},
 		{"the hooks have run", in(Running), Proceed{}, resumed},
 		{"a sister is suspended", in(Running, asSister), Signal{Name: "suspend"}, suspends},
 		{"a sister's hooks have run", in(Running, asSister), Proceed{}, resumed},
@@ -72,6 +74,24 @@ func TestStep_Suspension(t *testing.T) {
 	}
 	if next, _, _ := step(in(Running, asSister), Signal{Name: "suspend"}); !next.Suspension.stands() {
 		t.Error("a sister that is suspended does not know it")
+	}
+}
+
+// TestStep_RefusedResumption: a job that hooks do not let go on hears that it is to end, and once its end is refused, too, the hooks are
+// asked again: the servers did not suspend it while it was about to end.
+func TestStep_RefusedResumption(t *testing.T) {
+	resuming := func(t *Task) { t.Suspension.State = Resuming }
+	_, actions, err := step(in(Running, resuming), Kill{Killing: Killing{Delay: time.Second}})
+	if want := "send terminated; send continued; allow a grace of 1s"; err != nil || words(actions) != want {
+		t.Errorf("%q, %v; want %q", words(actions), err, want)
+	}
+	asked, _, err := step(in(Running, resuming), Kill{Killing: Killing{Delay: time.Second}, Hooks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, actions, err = step(asked, PretermOver{Refused: true})
+	if err != nil || len(actions) != 1 || actions[0].Do != Send || actions[0].Text != resumes {
+		t.Errorf("%+v, %v", actions, err)
 	}
 }
 

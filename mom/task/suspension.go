@@ -34,6 +34,7 @@ const (
 	resumeWord   word = "resume"
 	hooksRunWord word = "hooks have run"
 	stopWord     word = "SIGSTOP" // by its name: whoever stops the job does not want it to go on
+	contWord     word = "SIGCONT" // so: the servers send it to no job that they know to be suspended
 )
 
 var suspensions = table[SuspensionState]{
@@ -42,6 +43,7 @@ var suspensions = table[SuspensionState]{
 	{Resuming, hooksRunWord, Resumed},
 	{Resuming, suspendWord, Suspended},
 	{Resuming, stopWord, Going},
+	{Resuming, contWord, Resumed},
 	{Resumed, suspendWord, Suspended},
 	{Resumed, stopWord, Going},
 	{Resumed, hooksRunWord, Resumed},
@@ -69,8 +71,11 @@ func (s Suspension) step(on word, elapsed time.Duration) (next Suspension, ok bo
 func (s Suspension) signalled(name string, elapsed time.Duration) Suspension {
 	sig, _ := ParseSignal(name)
 	on := word(suspension(name))
-	if on == "" && sig == syscall.SIGSTOP {
+	switch {
+	case on == "" && sig == syscall.SIGSTOP:
 		on = stopWord
+	case on == "" && sig == syscall.SIGCONT:
+		on = contWord
 	}
 	next, _ := s.step(on, elapsed)
 	return next
