@@ -94,6 +94,21 @@ func (i *Session) Run(ctx context.Context) (Outcome, error) {
 	}
 }
 
+// UntilSignalled returns a context for what follows a session: it ends when whoever is at the terminal interrupts it, and not because
+// somebody has while the session went on.
+func UntilSignalled(ctx context.Context, console cli.Console) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	signals := console.Signals()
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 // errDeleted ends the wait for a job that its owner has given up.
 var errDeleted = errors.New("the job was deleted")
 

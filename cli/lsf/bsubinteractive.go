@@ -52,16 +52,8 @@ func (s *session) interact(ctx context.Context, console cli.Console, job string)
 	case outcome != interactive.Ended:
 		return cli.Status(failed)
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it may have been interrupted while the job waited
+	ctx, cancel := interactive.UntilSignalled(ctx, console)
 	defer cancel()
-	signals := console.Signals()
-	go func() {
-		select {
-		case <-signals: // whoever is at the terminal waits no longer
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	return (&waiting{session: s, quiet: true}).end(ctx, job)
 }
 

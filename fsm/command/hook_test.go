@@ -385,6 +385,16 @@ func TestHookWishes_Stopped(t *testing.T) {
 		if got := signals(); len(got) != 1 || j.Comment != "Not resumed: not now" {
 			t.Errorf("signals %q, comment %q", got, j.Comment)
 		}
+		for o := range w.View().Orders("a") {
+			if o.Kind == state.OrderSignal {
+				w.must(&OrderConfirmed{Host: "a", Order: o.ID})
+				break
+			}
+		}
+		w.must(&SignalJob{Job: id, Signal: Resume})
+		if j, _ = w.View().Job(id); j.Substate != pbs.SubRunning || j.Comment != "" {
+			t.Errorf("resumed: substate %d, comment %q", j.Substate, j.Comment)
+		}
 		if err := w.View().Check(); err != nil {
 			t.Error(err)
 		}

@@ -49,7 +49,7 @@ func (c *HookWishes) stop(tx *state.Tx, m Meta, t ReportedTask) {
 		again.Signal = "CONT"
 	} else {
 		next := *j
-		next.Comment = StoppedComment + c.Why
+		next.Comment, next.EditRun().Refused = StoppedComment+c.Why, true
 		tx.PutJob(&next)
 	}
 	c.ask(tx, again.Signal, t)

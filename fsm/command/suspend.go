@@ -120,10 +120,10 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 		return nil
 	}
 	next.ForgetStart() // it is told to suspended jobs, too
-	if strings.HasPrefix(next.Comment, StoppedComment) {
-		next.Comment = ""
-	}
 	run := next.EditRun()
+	if run.Refused {
+		run.Refused, next.Comment = false, ""
+	}
 	run.StoppedFor, run.StoppedAt = run.Stopped(tx.Now()), 0
 	next.Substate, run.Preemption, run.Suspension = pbs.SubRunning, goesOn(tx, j), nil
 	tx.PutJob(&next)

@@ -38,6 +38,7 @@ type Run struct {
 
 	StoppedAt  pbs.Time `cbor:"19,keyasint,omitempty"` // when it was suspended; 0: it is not
 	StoppedFor pbs.Time `cbor:"20,keyasint,omitempty"` // how long it was suspended in all, but for now
+	Refused    bool     `cbor:"22,keyasint,omitempty"` // hooks did not let it go on, as its comment says
 
 	Fades []Fade `cbor:"21,keyasint,omitempty"` // of what it was given that it holds for a time only; replaced, never written to
 }
