@@ -4,16 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
-
-	"connectrpc.com/connect"
 
 	"rampart/cli"
 	"rampart/transport/api"
 )
-
-// watchAgain is the pause before a watch that broke off goes on.
-const watchAgain = 500 * time.Millisecond
 
 // await is bsub -K: it tells when the job starts and ends, and has its exit status.
 func (s *session) await(ctx context.Context, job string) error {
@@ -23,24 +17,17 @@ func (s *session) await(ctx context.Context, job string) error {
 
 // end returns the exit status of the job once that is over.
 func (w *waiting) end(ctx context.Context, job string) error {
-	for {
-		over, err := w.once(ctx, job)
-		switch {
-		case ctx.Err() != nil:
-			return told(fmt.Sprintf("wait for job %s interrupted: %v", job, context.Cause(ctx)))
-		case over:
-			if w.exit == 0 {
-				return nil
-			}
-			return cli.Status(w.exit & 0xff)
-		case err != nil && !cli.Passing(err):
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(watchAgain):
-		}
+	r := &api.WatchRequest{Names: []string{job}, Attributes: jobAttributes}
+	err := cli.Watch(ctx, w.batch, r, true, func(m *api.WatchReply) (over bool, err error) { return w.hear(m), nil })
+	switch {
+	case ctx.Err() != nil:
+		return told(fmt.Sprintf("wait for job %s interrupted: %v", job, context.Cause(ctx)))
+	case err != nil:
+		return err
+	case w.exit != 0:
+		return cli.Status(w.exit & 0xff)
 	}
+	return nil
 }
 
 // A waiting is what has been told of a job.
@@ -51,39 +38,32 @@ type waiting struct {
 	exit    int
 }
 
-func (w *waiting) once(ctx context.Context, name string) (over bool, err error) {
-	stream, err := w.batch.Watch(ctx, connect.NewRequest(&api.WatchRequest{Names: []string{name}, Attributes: jobAttributes}))
-	if err != nil {
-		return false, err
-	}
-	defer stream.Close()
-	for stream.Receive() {
-		m := stream.Msg()
-		for _, o := range m.Objects {
-			if o.Refusal != nil {
-				return w.over(failed), nil
-			}
-			j := newJob(o)
-			if hosts := j.shares(); !w.started && !w.quiet && len(hosts) > 0 && !j.pending() {
-				w.started = true
-				fmt.Fprintf(w.env.Stderr, "<<Starting on %s>>\n", hosts[0].host)
-			}
-			if j.get("job_state") == "F" {
-				exit, err := strconv.Atoi(j.get("Exit_status"))
-				if err != nil {
-					exit = failed
-				}
-				return w.over(exit), nil
-			}
+// hear tells of what has become of the job, and reports whether it is over.
+func (w *waiting) hear(m *api.WatchReply) (over bool) {
+	for _, o := range m.Objects {
+		if o.Refusal != nil {
+			return w.over(failed)
 		}
-		for _, g := range m.Gone {
-			if !g.Exited {
-				return w.over(failed), nil
+		j := newJob(o)
+		if hosts := j.shares(); !w.started && !w.quiet && len(hosts) > 0 && !j.pending() {
+			w.started = true
+			fmt.Fprintf(w.env.Stderr, "<<Starting on %s>>\n", hosts[0].host)
+		}
+		if j.get("job_state") == "F" {
+			exit, err := strconv.Atoi(j.get("Exit_status"))
+			if err != nil {
+				exit = failed
 			}
-			return w.over(int(g.ExitStatus)), nil
+			return w.over(exit)
 		}
 	}
-	return false, stream.Err()
+	for _, g := range m.Gone {
+		if !g.Exited {
+			return w.over(failed)
+		}
+		return w.over(int(g.ExitStatus))
+	}
+	return false
 }
 
 func (w *waiting) over(exit int) bool {

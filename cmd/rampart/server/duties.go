@@ -29,7 +29,6 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	s.setWatcher(watcher)
 	defer s.setWatcher(nil)
 	duties, ctx := errgroup.WithContext(ctx)
-	found := s.machine.View() // before the scheduler starts what waits
 	duties.Go(func() error { return dispatch.New(options).Run(ctx) })
 	duties.Go(func() error { return watcher.Run(ctx) })
 	duties.Go(func() error { return dispatch.NewTeller(options).Run(ctx) })
@@ -42,7 +41,7 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	}
 	duties.Go(func() error { return s.replaceCA(ctx) })
 	duties.Go(func() error {
-		s.tellFound(found)
+		s.tellFound(s.machine.View()) // before what waits is started
 		return sched.RunAll(ctx, sched.Options{
 			Source: s.machine, Proposer: s.replica, Log: s.schedLogs.of(state.DefaultScheduler), Approve: s.hooks.approve, Turns: s.turns, Rounds: s.rounds, Dynamic: s.outside.Dynamic, Loads: s.loadsOf(term),
 			Meter: s.metrics.sched, Logger: s.logger,
