@@ -57,13 +57,13 @@ func (w *waiting) hear(m *api.WatchReply) (over bool) {
 			return w.over(exit)
 		}
 	}
-	for _, g := range m.Gone {
-		if !g.Exited {
-			return w.over(failed)
-		}
+	if len(m.Gone) == 0 {
+		return false
+	}
+	if g := m.Gone[0]; g.Exited {
 		return w.over(int(g.ExitStatus))
 	}
-	return false
+	return w.over(failed)
 }
 
 func (w *waiting) over(exit int) bool {
