@@ -180,6 +180,9 @@ func completeResources(tx *state.Tx, q *state.Queue, j *state.Job) error {
 		return err
 	}
 	for _, it := range sums {
+		if def, _ := tx.Resource(it.Name); def.Raises() && def.Measure(it.Value) > def.Measure(strconv.Itoa(resource.MostRaised)) {
+			return pbs.Attribute(pbs.BadAttributeValue, "Resource_List."+it.Name)
+		}
 		j.Resources = j.Resources.Set(it.Name, it.Value)
 	}
 	for _, it := range jobDefaults(tx, q) {

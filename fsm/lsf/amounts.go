@@ -32,12 +32,28 @@ func (s *shaper) byHost(u resreq.Usage) bool {
 	})
 }
 
-// mostRaised bounds by how much a job may raise an index: more than that is no load, and less than what the scheduler can count.
-const mostRaised = 100_000_000
+// raise refuses a term with which the job would raise an index too much.
+func (s *shaper) raise(u resreq.Usage, slots int) error {
+	const most = resource.MostRaised * resreq.One
+	for _, r := range u {
+		def, known := s.table.Resource(r.Resource)
+		if !known || !def.Raises() {
+			continue
+		}
+		if r.Amount > (most-s.raised[def.Name])/resreq.Amount(slots) {
+			return unsupported("rusage[%s=%s] is not supported: all slots of the job may raise the index by %d together", r.Resource, r.Amount.Print(r.Resource), resource.MostRaised)
+		}
+		if s.raised == nil {
+			s.raised = map[string]resreq.Amount{}
+		}
+		s.raised[def.Name] += r.Amount * resreq.Amount(slots)
+	}
+	return nil
+}
 
-// onHost returns what a chunk of so many slots, of a term that has all of them, has of its host, and what of that a host gives once,
-// however many of the chunks are on it.
-func (s *shaper) onHost(u resreq.Usage, slots, all int) (items resource.List, once []string, err error) {
+// onHost returns what a chunk of so many slots has of its host, and what of that a host gives once, however many of the chunks are
+// on it.
+func (s *shaper) onHost(u resreq.Usage, slots int) (items resource.List, once []string, err error) {
 	for _, r := range u {
 		def, asked, err := s.defined(r)
 		if err != nil {
@@ -45,9 +61,6 @@ func (s *shaper) onHost(u resreq.Usage, slots, all int) (items resource.List, on
 		}
 		if !asked || !def.AtHost() {
 			continue
-		}
-		if def.Raises() && r.Amount > mostRaised*resreq.One/resreq.Amount(all) {
-			return nil, nil, unsupported("rusage[%s=%s] is not supported: all slots of the job may raise the index by %d together", r.Resource, r.Amount.Print(r.Resource), mostRaised)
 		}
 		amount := r.Amount
 		if s.method(r.Resource) == rusage.PerSlot {

@@ -240,6 +240,7 @@ func TestShaped_Refusals(t *testing.T) {
 		{"1*{order[mem]}+1*{rusage[mem=5]}", 2, "order[mem] in a term of a compound requirement is not supported yet"},
 		{"rusage[r1m=100000001]", 1, "rusage[r1m=100000001] is not supported: all slots of the job may raise the index by 100000000 together"},
 		{"rusage[r1m=60000000]", 2, "rusage[r1m=60000000] is not supported"},
+		{"1*{rusage[r1m=60000000]}+1*{rusage[r1m=50000000]}", 2, "rusage[r1m=50000000] is not supported"},
 		{"rusage[it=10]", 1, "rusage[it=...] is not supported yet"},
 		{"rusage[disk=1.5]", 1, "rusage[disk=1.5] is not supported: the resource is of type long"},
 		{"1*{select[mem>5]}+1*{select[bigmem]}", 2, "select[mem>5] in a term of a compound requirement is not supported yet"},

@@ -135,6 +135,7 @@ type shaper struct {
 	shape Shape
 
 	methods rusage.Methods
+	raised  map[string]resreq.Amount // by how much the terms so far raise indices
 
 	spread bool // a term has each chunk on a host of its own
 	packed bool // a term is one chunk
@@ -167,6 +168,9 @@ func (s *shaper) term(t resreq.Term, number int, several bool) error {
 	if len(t.Rusage) > 0 {
 		usage = t.Rusage[0]
 	}
+	if err := s.raise(usage, t.Slots); err != nil {
+		return err
+	}
 	per, whole, rest := 1, t.Slots, 0 // chunks of per slots each, and one of the rest
 	switch ptile := t.Span.Ptile; {
 	case t.Span.OneHost:
@@ -191,7 +195,7 @@ func (s *shaper) term(t resreq.Term, number int, several bool) error {
 		if c.count == 0 {
 			continue
 		}
-		onHost, once, err := s.onHost(usage, c.slots, t.Slots)
+		onHost, once, err := s.onHost(usage, c.slots)
 		if err != nil {
 			return err
 		}

@@ -73,6 +73,10 @@ func isIndex(name string) bool {
 	return slices.Contains([]string{"io", "ls", "pg", "r15m", "r15s", "r1m", "ut"}, name)
 }
 
+// MostRaised bounds by how much one job may raise the load of a kind: more than that is no load, and less than what the scheduler can
+// count (specification: reservation section 1.4).
+const MostRaised = 100_000_000
+
 // Raises reports whether what jobs have of the resource is added to the load of their hosts: any amount of it fits (specification:
 // reservation section 1.4).
 func (d Def) Raises() bool { return d.Builtin && isIndex(d.Name) }

@@ -78,6 +78,9 @@ func (o Order) addLSF(env map[string]string, host string) {
 		if i < len(hosts) {
 			name = hosts[i].Host
 		}
+		if c.ncpus == 0 { // of a unit that the job has to itself: it keeps others away, and no task is there
+			continue
+		}
 		if slots[name] == 0 {
 			names = append(names, name)
 		}

@@ -59,8 +59,8 @@ func TestEnvironment_LSF(t *testing.T) {
 		{Name: "queue", Value: "workq"},
 		{Name: "array_id", Value: "12[].srv"},
 		{Name: "array_index", Value: "3"},
-		{Name: "exec_vnode", Value: "(hosta:ncpus=2+hosta[1]:ncpus=1)+(hostb:ncpus=2)+(hosta:ncpus=1)"},
-		{Name: "exec_host", Value: "hosta/0*3+hostb/0*2+hosta/1"},
+		{Name: "exec_vnode", Value: "(hosta:ncpus=2+hosta[1]:ncpus=1)+(hostb:ncpus=2)+(hosta:ncpus=1)+(hostc:ncpus=0)"}, // hostc is of its unit
+		{Name: "exec_host", Value: "hosta/0*3+hostb/0*2+hosta/1+hostc/0*0"},
 	}
 	env := testSite(t).environment(New(spool.TaskKey{Job: "12[3].srv", Run: 1}, attrs, true, "b", "c"), ann)
 	if slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "LSB_") }) {
