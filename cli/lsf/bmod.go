@@ -94,7 +94,7 @@ func (s *session) modifyOne(ctx context.Context, opts *cli.Options, operand stri
 		return err
 	}
 	switch r.Code {
-	case pbs.UnknownJob, pbs.HasFinished, pbs.Unauthorized:
+	case pbs.UnknownJob, pbs.HasFinished, pbs.Unauthorized, pbs.BadState:
 		s.complain(fmt.Sprintf("Job <%s>: %s", operand, refusalWords(r)))
 	case pbs.RunningAttribute:
 		s.complain(fmt.Sprintf("Job <%s>: Job has already started. Job not modified.", operand))

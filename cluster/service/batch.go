@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -107,17 +106,21 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if err != nil {
 			return nil, err
 		}
-		if err := cmp.Or(mayChange(p, j, typeAlter), mayRaise(p, j, changes)); err != nil {
+		if err := mayChange(p, j, typeAlter); err != nil {
 			return nil, err
 		}
+		direct := changes // but for what a requirement makes of itself
 		if changes, err = requiredAgain(p.view, j, changes); err != nil {
+			return nil, err
+		}
+		if err := mayRaise(p, j, direct); err != nil {
 			return nil, err
 		}
 		if changes, err = p.boundEstimate(j, changes); err != nil {
 			return nil, err
 		}
 		changes, err = b.alterJob(ctx, p, j, changes)
-		return &command.AlterJob{Job: j.ID, Changes: changes}, err
+		return &command.AlterJob{Job: j.ID, Changes: changes, Usage: changesUsage(p.view, j, direct)}, err
 	})
 	return reply(&api.AlterReply{}, err)
 }

@@ -31,8 +31,9 @@ const saidNothing = "select[type==any]"
 
 // required turns the resource requirement of a job into its select and place (specification:
 // reservation section 10.1). The slots are in Resource_List.ncpus, the host that it must run on in
-// Resource_List.host, or those among which, separated by commas; and what place says of sharing stays.
-func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, error) {
+// Resource_List.host, or those among which, separated by commas; and what place says of sharing stays. A job that runs may reserve less
+// than its queue's minimum.
+func required(v *state.View, queue pbs.QueueName, list attr.List, running bool) (attr.List, error) {
 	text, ok := list.Get(requirement, "")
 	if !ok {
 		return list, nil
@@ -47,7 +48,7 @@ func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, er
 	}
 	name, _ := list.Get(lsf.JobApplication, "")
 	application, _ := v.LSF().Application(name)
-	if combined, err := withQueue(v, queue, req, text, application.Resources(site), site); err != nil {
+	if combined, err := withQueue(v, queue, req, text, application.Resources(site), site, running); err != nil {
 		return nil, refusedRequirement(err)
 	} else if combined != nil {
 		req = *combined
@@ -121,7 +122,10 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	case j.Live() && !ok:
 		return nil, pbs.Attribute(pbs.RunningAttribute, lsf.JobApplication)
 	case j.Live():
-		return nil, pbs.Attribute(pbs.RunningAttribute, requirement)
+		var err error
+		if text, err = reservingOf(v, j, text, asked, again); err != nil {
+			return nil, err
+		}
 	case !ok && !byLSF(j):
 		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s is for jobs with %s", lsf.JobApplication, requirement)
 	case !ok:
@@ -151,11 +155,15 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	if hosts != "" {
 		list = list.Set("Resource_List", "host", hosts)
 	}
-	list, err := required(v, j.Queue, list)
+	list, err := required(v, j.Queue, list, j.Live())
 	if err != nil {
 		return nil, err
 	}
-	list = list.Unset(lsf.JobApplication, "")
+	if list = list.Unset(lsf.JobApplication, ""); j.Live() {
+		if list, err = usageOnly(j, list); err != nil {
+			return nil, err
+		}
+	}
 	replaced := func(ch command.AttrChange) bool {
 		_, anew := list.Get(ch.Entry.Name, ch.Entry.Resource)
 		return anew || ch.Entry.Name == "Resource_List" && (ch.Entry.Resource == "ncpus" || ch.Entry.Resource == "host")
@@ -164,10 +172,15 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	for _, e := range list {
 		changes = append(changes, command.AttrChange{Entry: e})
 	}
-	for _, name := range [...]string{lsf.JobCombined, lsf.JobAlternatives, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobLayout, lsf.JobHosts} {
+	for _, name := range [...]string{lsf.JobCombined, lsf.JobAlternatives, lsf.JobEffective, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobLayout, lsf.JobHosts} {
 		_, now := list.Get(name, "")
 		if _, before := j.Attrs.Get(name, ""); before && !now {
 			changes = append(changes, command.AttrChange{Op: command.OpUnset, Entry: attr.Entry{Name: name}})
+		}
+	}
+	for _, name := range wideOf(v, j) {
+		if _, now := list.Get("Resource_List", name); !now {
+			changes = append(changes, command.AttrChange{Op: command.OpUnset, Entry: attr.Entry{Name: "Resource_List", Resource: name}})
 		}
 	}
 	return changes, nil
@@ -194,7 +207,7 @@ func queueWhere(v *state.View, name pbs.QueueName, site resreq.Site) string {
 
 // withQueue merges the requirement of a job with what its application and its queue want of their jobs, nil if that is nothing. A
 // queue that sends jobs on wants nothing itself.
-func withQueue(v *state.View, name pbs.QueueName, req resreq.Requirement, text string, application *resreq.Requirement, site resreq.Site) (*resreq.Requirement, error) {
+func withQueue(v *state.View, name pbs.QueueName, req resreq.Requirement, text string, application *resreq.Requirement, site resreq.Site, running bool) (*resreq.Requirement, error) {
 	if name == "" {
 		name = v.Server().DefaultQueue()
 	}
@@ -209,7 +222,7 @@ func withQueue(v *state.View, name pbs.QueueName, req resreq.Requirement, text s
 	if text == saidNothing {
 		job = nil
 	}
-	combined, err := resreq.Merge(job, application, lsf.QueueOf(wants, limits, site), false)
+	combined, err := resreq.Merge(job, application, lsf.QueueOf(wants, limits, site), running)
 	return &combined, err
 }
 

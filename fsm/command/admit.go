@@ -207,16 +207,8 @@ func stillAdmitted(tx *state.Tx, q *state.Queue, old, j *state.Job) error {
 	if err := withinReservations(tx, q, j); err != nil {
 		return err
 	}
-	for _, l := range tx.QueueLimits(j) {
-		if l.Resource == "" {
-			continue
-		}
-		def, _ := tx.Resource(l.Resource)
-		before, _ := old.Resources.Get(l.Resource)
-		l.Need -= def.Measure(before)
-		if w, reached := tx.Reached([]state.Limit{l}, false, j.Weight(), nil); reached {
-			return pbs.Errorf(pbs.TooMuchResource, "%s", w.Text())
-		}
+	if w, reached := beyondLimits(tx, old, j, tx.QueueLimits(j), false); reached {
+		return pbs.Errorf(pbs.TooMuchResource, "%s", w.Text())
 	}
 	return nil
 }

@@ -42,6 +42,7 @@ type AlterJob struct {
 	Job     pbs.JobID    `cbor:"1,keyasint"`
 	Changes []AttrChange `cbor:"2,keyasint,omitempty"`
 	Hooked  bool         `cbor:"3,keyasint,omitempty"` // hooks of the server do it, and nobody asked
+	Usage   bool         `cbor:"4,keyasint,omitempty"` // of a job that runs also what it reserves, as bmod -R asks
 }
 
 // Apply makes all the changes or none. While a job runs only those are allowed
@@ -57,7 +58,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next := *j
 	structural := false
 	for _, ch := range c.Changes {
-		if j.Live() && !alterableWhileRunning(tx, ch.Entry) {
+		if j.Live() && !alterableWhileRunning(tx, ch.Entry) && !(c.Usage && ofUsage(tx, ch.Entry)) {
 			return pbs.Attribute(pbs.RunningAttribute, ch.name())
 		}
 		if err := applyChange(&next, ch, tx.Cluster().FeatureLevel >= LevelObjects); err != nil {
@@ -71,7 +72,14 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			structural, next.Defaults = true, withoutName(next.Defaults, ch.Entry.Resource)
 		}
 	}
-	if structural {
+	usage := c.Usage && j.Live()
+	switch {
+	case usage:
+		if err := reserveAnew(tx, j, &next); err != nil {
+			return err
+		}
+		next.Releases++
+	case structural:
 		if err := recomplete(tx, j, &next, c.Changes); err != nil {
 			return err
 		}
@@ -104,6 +112,9 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if j.State == pbs.Running {
 		c.tellMom(tx, &next)
 	}
+	if usage { // its mother superior is told as of a release that is done, with all of Resource_List
+		orderRelease(tx, &next, state.ReleaseDone)
+	}
 	followParent(tx, next.ID, false)
 	tx.Emit(state.Event{Kind: state.JobAltered, Job: &next, By: m.Asker, Changes: accountedChanges(&next, c.Changes), Quiet: c.Hooked})
 	return nil
@@ -115,6 +126,9 @@ func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
 	for _, ch := range c.Changes {
 		switch ch.Entry.Name {
 		case "Resource_List":
+			if c.Usage {
+				continue
+			}
 			value, _ := j.Resources.Get(ch.Entry.Resource)
 			changes = changes.Set(ch.Entry.Name, ch.Entry.Resource, value)
 		case tolerance, "release_nodes_on_stageout":

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"rampart/fsm/lsf"
 	"rampart/fsm/resource"
 	"rampart/fsm/resreq"
 	"rampart/fsm/state"
@@ -14,12 +13,7 @@ import (
 // section 3). What several hosts share it holds to its end, and so it does what a section Limit bounds, and all in a reservation, of
 // which nobody outside could have it. Of a compound requirement only that counts in which all terms agree that name the resource.
 func fades(tx *state.Tx, j *state.Job) (all []state.Fade) {
-	var text string
-	for _, name := range [...]string{lsf.JobRequirement, lsf.JobCombined, lsf.JobEffective} {
-		if said, ok := j.Attrs.Get(name, ""); ok {
-			text = said
-		}
-	}
+	text := j.Requires()
 	if j.Reservation != "" || !strings.Contains(text, "duration") {
 		return nil
 	}

@@ -22,7 +22,7 @@ func checkQueueRequirement(tx *state.Tx, ch AttrChange) error {
 }
 
 // withinReservations holds a job to what its queue lets it reserve (specification: reservation section 2.6),
-// by whatever command it came.
+// by whatever command it came. One that runs may reserve less than its queue's minimum.
 func withinReservations(tx *state.Tx, q *state.Queue, j *state.Job) error {
 	wants, limits := q.Get(lsf.QueueRequirement), q.Get(lsf.QueueLimits)
 	if wants == "" && limits == "" || q.Routes() { // an application alone limits nothing
@@ -37,12 +37,12 @@ func withinReservations(tx *state.Tx, q *state.Queue, j *state.Job) error {
 		}
 		name, _ := j.Attrs.Get(lsf.JobApplication, "")
 		application, _ := tx.LSF().Application(name)
-		_, err = resreq.Merge(&r, application.Resources(site), queue, false)
+		_, err = resreq.Merge(&r, application.Resources(site), queue, j.Live())
 		return asPBS(err, true)
 	}
 	sel, _ := j.Resources.Get("select")
 	r := lsf.Asked(sel, j.Resources, tx, site)
-	_, err := resreq.Merge(&r, nil, queue, false)
+	_, err := resreq.Merge(&r, nil, queue, j.Live())
 	return asPBS(err, false)
 }
 

@@ -261,7 +261,7 @@ func leavesPromised(tx *state.Tx, j *state.Job, v *state.Vnode, held state.Vnode
 	if !tx.Promising() {
 		return nil
 	}
-	hold := state.Hold{From: tx.Now(), Until: j.Lasts(tx.Now(), tx.Now()), Items: held.Items, Alone: held.Exclusive}
+	hold := state.Hold{From: tx.Now(), Until: j.Lasts(j.Started, tx.Now()), Items: held.Items, Alone: held.Exclusive}
 	if held.Reservation != "" {
 		share, _ := v.ReservedFor(held.Reservation)
 		hold = state.Hold{From: tx.Now(), Until: tx.LastsInside(j, tx.Now()), Items: share.Beyond(held.Items)}

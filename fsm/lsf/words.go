@@ -187,6 +187,9 @@ const (
 	ReasonLimit     = "Resource (slot) limit defined on host, queue, user or project has been reached;"
 )
 
+// ReasonOfUsage returns the reason of a job that cannot reserve what it asks of a resource.
+func ReasonOfUsage(resource string) string { return fmt.Sprintf(ReasonUsage, resource) }
+
 // Reasons is the table of reasons, the first that fits counts.
 var Reasons = []ReasonWord{
 	{"Queue not started.", "The queue is inactivated by the administrator;"},

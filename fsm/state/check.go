@@ -133,6 +133,9 @@ func (t *tables) checkIndexes() error {
 		if got := t.CountsOf(q.queue); got != q.counts {
 			errs = append(errs, fmt.Errorf("queue %s counts %v, want %v", q.queue, got, q.counts))
 		}
+		if got, ok := t.counts.get(&counted{queue: q.queue}); ok && !resource.Equal(nonZero(got.assigned, t), nonZero(q.assigned, t), t) {
+			errs = append(errs, fmt.Errorf("queue %s has %v assigned, want %v", q.queue, got.assigned, q.assigned))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -91,6 +91,17 @@ func (q *Queue) Reserves() (turns int64, memory bool) {
 	return turns, false
 }
 
+// Requires returns the requirement of a job of LSF as it counts: with what its queue and its application want, and of its alternatives the
+// one that it got. It is empty for others.
+func (j *Job) Requires() (text string) {
+	for _, name := range [...]string{lsf.JobRequirement, lsf.JobCombined, lsf.JobEffective} {
+		if said, ok := j.Attrs.Get(name, ""); ok {
+			text = said
+		}
+	}
+	return text
+}
+
 // More returns what the requirement of a job asks of hosts that its select cannot say: its selection, of that what the queue wants,
 // its alternatives, the order of its hosts, and how its chunks stand on them, each in a line; empty: nothing.
 func (j *Job) More() string {

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
@@ -214,7 +216,8 @@ func (tx *Tx) reindexJob(old, j *Job) {
 	tx.touchReservation(j)
 	tx.indexJob(old, j)
 	tx.tally(old, j)
-	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State && old.Suspended() == j.Suspended() && old.LastRun().Phases == j.LastRun().Phases {
+	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State && old.Suspended() == j.Suspended() && old.LastRun().Phases == j.LastRun().Phases &&
+		(!j.Live() || slices.Equal(old.Resources, j.Resources)) { // what a run reserves may be changed
 		return
 	}
 	tx.countJob(old, false)
