@@ -79,8 +79,8 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 	}
 	if opts.Has("m") {
 		hosts := strings.Fields(opts.Last("m"))
-		if len(hosts) == 0 || strings.ContainsAny(opts.Last("m"), "+!~,@") {
-			return rejected("option -m takes names of hosts here, none preferred to another: their order is that of -R \"order[...]\"")
+		if len(hosts) == 0 || strings.ContainsAny(opts.Last("m"), "!,@") {
+			return rejected("option -m takes hosts and host groups here, with +N for those preferred and ~ for those excluded: the first host is that of -R \"order[...]\"")
 		}
 		s.set("Resource_List", "host", strings.Join(hosts, ","))
 	}

@@ -107,6 +107,7 @@ func TestSubmission(t *testing.T) {
 			"Job_Name", "a", "array_indices_submitted", "1-9:2", "max_run_subjobs", "3",
 			"Output_Path", "/home/ann/work/out/^job_number^.^array_index^", "Error_Path", "/tmp/e%", "Join_Path", "", "Rerunable", "True",
 		}},
+		{"-m|a+1 ~b others|true", []string{"Resource_List.host", "a+1,~b,others"}},
 		{"-J|[1-2]|true", []string{"Job_Name", "true", "array_indices_submitted", "1-2", "Rerunable", ""}},
 		{"-o|%J.%I|-H|-N|-B|-u|bob|-P|p|-sp|7|true", []string{"Output_Path", "/home/ann/work/^job_number^.0", "Hold_Types", "u", "Mail_Points", "be", "Mail_Users", "bob", "project", "p", "Priority", "7"}},
 		{"-env|none,B=2,HOME|-cwd|sub|true", []string{"Variable_List", "PBS_O_HOME=/home/ann,PBS_O_PATH=/bin,PBS_O_WORKDIR=/home/ann/work/sub,PBS_O_SYSTEM=Linux,B=2,HOME=/home/ann"}},
@@ -124,7 +125,7 @@ func TestSubmission(t *testing.T) {
 		}
 	}
 	for _, args := range []string{
-		"-n|0|true", "-n|x|true", "-n|1,2|true", "-R||true", "-m||true", "-m|a,b|true", "-m|!a b|true", "-m|a+1|true", "-J|a b|true", "-J|a[1,3]|true", "-J|a[3]|true", "-J|a[0-3]|true",
+		"-n|0|true", "-n|x|true", "-n|1,2|true", "-R||true", "-m||true", "-m|a,b|true", "-m|!a b|true", "-m|a@c|true", "-J|a b|true", "-J|a[1,3]|true", "-J|a[3]|true", "-J|a[0-3]|true",
 		"-J|a[1-3|true", "-J|a[1-3]%0|true", "-q|a b|true", "-sp|0|true", "-o||true", "-i|in.%J|true", "-w|done(1)|| done(2)|true", "-We|x|true", "-I|true",
 	} {
 		words := strings.Split(strings.ReplaceAll(args, "|| ", "\x00"), "|")

@@ -33,7 +33,7 @@ func (v *jobsView) hostReasons(j job) []string {
 		own[k.host] = k
 	}
 	asked := amount(j.Object, "Resource_List", "select") + " " + amount(j.Object, "Resource_List", "place") + " " + j.get(lsf.JobSelect) + " " + j.get(lsf.JobQueueSelect) +
-		" " + j.get(lsf.JobOrder) + fmt.Sprint(v.site.wide(j))
+		" " + j.get(lsf.JobOrder) + " " + j.get(lsf.JobHosts) + fmt.Sprint(v.site.wide(j))
 	alike := len(own) == 0 && len(limited) == 0
 	if all, known := v.site.reasons[asked]; known && alike {
 		return all
@@ -60,8 +60,13 @@ func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []str
 	place, _ := spec.ParsePlace(amount(j.Object, "Resource_List", "place"))
 	where, queue := v.site.site.selection(j.get(lsf.JobSelect)), v.site.site.selection(j.get(lsf.JobQueueSelect))
 	order, wide := j.get(lsf.JobOrder), v.site.wide(j)
-	around := v.site.around(where.Given() || queue.Given() || v.site.byAgent || order != "" || len(wide) > 0)
-	a := asking{sel: sel, place: place, slots: j.slots(), limit: limit, where: where, queue: queue, wide: wide, named: strings.Fields(j.get(lsf.JobHosts))}
+	named := strings.Fields(j.get(lsf.JobHosts))
+	around := v.site.around(where.Given() || queue.Given() || v.site.byAgent || order != "" || len(wide) > 0 || len(named) > 0)
+	a := asking{sel: sel, place: place, slots: j.slots(), limit: limit, where: where, queue: queue, wide: wide}
+	if len(named) > 0 {
+		choice := around.config.HostChoice(named)
+		a.named = &choice
+	}
 	var lines []string
 	byText := map[string][]string{}
 	usable, sum, few := 0, 0, []string{}
@@ -136,8 +141,8 @@ type asking struct {
 	slots int
 	limit atLimit
 
-	wide  resource.List // what the job has as a whole
-	named []string      // the hosts among which it may run; none: any
+	wide  resource.List   // what the job has as a whole
+	named *lsf.HostChoice // the hosts among which it may run; nil: any
 
 	where, queue resreq.Select // what hosts are asked for that chunks cannot say: in all, and by the queue
 }
@@ -153,7 +158,7 @@ func (a *asking) hosts() int { return a.sel.Total() }
 
 // reason returns why a host has no room for any chunk, in the order of the specification; empty: it has, and so many slots.
 func (a *asking) reason(h sighted, own keeping) (why string, free int) {
-	if len(a.named) > 0 && !slices.Contains(a.named, h.Name) {
+	if a.named != nil && !a.named.Has(h.Name) {
 		return lsf.ReasonNotAsked, 0
 	}
 	states := strings.Split(value(h.Object, "state"), ",")

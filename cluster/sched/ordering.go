@@ -2,7 +2,9 @@ package sched
 
 import (
 	"iter"
+	"slices"
 
+	"rampart/fsm/lsf"
 	"rampart/fsm/resreq"
 )
 
@@ -10,8 +12,23 @@ import (
 // what hosts have when it begins, and holds for starts, for what is kept and for what is planned (specification: reservation section 2.4).
 type ordering struct {
 	text string
-	keys []resreq.Key
+	keys []resreq.Key // none: as the world has them
 	site resreq.Site
+
+	preferred *lsf.HostChoice // what counts before the keys; nil: nothing
+}
+
+// preferring returns the ordering with hosts before others that a choice prefers, which was made of some words.
+func (o *ordering) preferring(choice lsf.HostChoice, words string) *ordering {
+	if !choice.Prefers() {
+		return o
+	}
+	next := ordering{}
+	if o != nil {
+		next = *o
+	}
+	next.text, next.preferred = next.text+"\n"+words, &choice
+	return &next
 }
 
 // newOrdering reads the keys; nil: there are none, or none that is there any more.
@@ -44,7 +61,14 @@ func (o *orderings) hosts(by *ordering) []int {
 			all[h].values[k], all[h].has[k] = hostValues{o.of, h}.Value(key.Name)
 		}
 	}
-	all = resreq.Candidates(resreq.Simple{Order: by.keys}, all, "", by.site)
+	if len(by.keys) > 0 {
+		all = resreq.Candidates(resreq.Simple{Order: by.keys}, all, "", by.site)
+	}
+	if by.preferred != nil {
+		slices.SortStableFunc(all, func(a, b ordered) int {
+			return by.preferred.Level(o.of.hosts[b.host].names()...) - by.preferred.Level(o.of.hosts[a.host].names()...)
+		})
+	}
 	list := make([]int, len(all))
 	for i := range all {
 		list[i] = all[i].host

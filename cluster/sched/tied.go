@@ -3,6 +3,7 @@ package sched
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
@@ -72,6 +73,9 @@ func hostsOf(v *state.View) map[pbs.QueueName]string {
 		if hosts := q.Get(lsf.QueueHosts); hosts != "" && q.Reservation == "" {
 			if all == nil {
 				all = map[pbs.QueueName]string{}
+			}
+			if words := strings.Split(hosts, ","); v.LSF().Grouped(words) {
+				hosts = strings.Join(v.LSF().HostChoice(words).Words(), ",")
 			}
 			all[q.Name] = hosts
 		}

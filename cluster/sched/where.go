@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,8 +20,9 @@ import (
 
 // where is what hosts are asked for.
 type where struct {
-	all, queue resreq.Select // queue: what of it the queue wants
-	never      bool          // it names what is not there any more
+	all, queue resreq.Select   // queue: what of it the queue wants
+	never      bool            // it names what is not there any more
+	hosts      *lsf.HostChoice // that the job was submitted to; nil: any
 }
 
 // moreOf reads state.Class.More; what cannot be read any more, since a resource is gone, no host has.
@@ -27,7 +30,7 @@ func moreOf(v *state.View, more string) (w *where, alternatives []lsf.Alternativ
 	if more == "" {
 		return nil, nil, nil, layout
 	}
-	lines := append(strings.Split(more, "\n"), "", "", "", "")
+	lines := append(strings.Split(more, "\n"), "", "", "", "", "")
 	site := v.LSF().Site(slices.Collect(v.CustomResources()))
 	read := func(text string) (s resreq.Select, ok bool) {
 		if text == "" {
@@ -44,7 +47,13 @@ func moreOf(v *state.View, more string) (w *where, alternatives []lsf.Alternativ
 		queue, _ := read(lines[1]) // a part of it
 		w = &where{all: all, queue: queue, never: !known}
 	}
-	return w, lsf.ReadAlternatives(lines[2]), newOrdering(lines[3], site), lsf.ReadLayout(lines[4])
+	by = newOrdering(lines[3], site)
+	if hosts := strings.Fields(lines[5]); v.LSF().Grouped(hosts) {
+		choice := v.LSF().HostChoice(hosts)
+		w = cmp.Or(w, new(where))
+		w.hosts, by = &choice, by.preferring(choice, lines[5])
+	}
+	return w, lsf.ReadAlternatives(lines[2]), by, lsf.ReadLayout(lines[4])
 }
 
 // completed returns a select with what chunks have by default, as that of a job that waits has it.
@@ -70,7 +79,12 @@ func completed(v *state.View, queue pbs.QueueName, text string) string {
 }
 
 // meets tells whether a host satisfies a condition.
-func (w *world) meets(h int, of *where) bool { return !of.never && of.all.Holds(hostValues{w, h}, "") }
+func (w *world) meets(h int, of *where) bool {
+	return !of.never && (of.hosts == nil || of.hosts.Has(w.hosts[h].names()...)) && of.all.Holds(hostValues{w, h}, "")
+}
+
+// names are those by which a host may be asked for.
+func (h *host) names() []string { return []string{h.key.word, string(h.key.mom)} }
 
 // hostValues is a host as conditions and thresholds see it: lsf.ValueOf asks it.
 type hostValues struct {
@@ -193,6 +207,9 @@ func (p *Planner) followRows(v *state.View) {
 	config := &v.Reconfigured().Config
 	if p.rows != nil && p.rows.config == config {
 		return
+	}
+	if p.rows != nil && !(reflect.DeepEqual(p.rows.config.HostGroups, config.HostGroups) && reflect.DeepEqual(p.rows.config.Units, config.Units)) {
+		p.renew() // classes know their hosts
 	}
 	p.rows = &rows{config: config, byName: make(map[string]lsf.Host, len(config.Hosts))}
 	for _, h := range config.Hosts {

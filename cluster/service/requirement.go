@@ -61,10 +61,14 @@ func required(v *state.View, queue pbs.QueueName, list attr.List, running bool) 
 		}
 	}
 	if hosts, ok := list.Get("Resource_List", "host"); ok {
-		if r.Hosts, err = knownHosts(v, strings.Split(hosts, ",")); err != nil {
+		words := strings.Split(hosts, ",")
+		if r.Hosts, err = knownHosts(v, words); err != nil {
 			return nil, err
 		}
-		if len(r.Hosts) > 1 {
+		if v.LSF().Grouped(words) { // whoever places the job asks the groups then
+			list = list.Set(lsf.JobHosts, "", strings.Join(words, " "))
+			r.Hosts = nil
+		} else if len(r.Hosts) > 1 {
 			list = list.Set(lsf.JobHosts, "", strings.Join(r.Hosts, " "))
 		}
 	}
@@ -239,8 +243,8 @@ func refusedRequirement(err error) error {
 	return pbs.Errorf(pbs.ResourceLimit, "%s", r)
 }
 
-// knownHosts returns the hosts of some names, each once, as vnodes name them in resources_available.host. It refuses the name of one
-// that is not there.
+// knownHosts returns the hosts of some names, each once, as vnodes name them in resources_available.host. Words that stand for several
+// are none of them. It refuses the name of what is not there.
 func knownHosts(v *state.View, names []string) (hosts []string, err error) {
 	words := map[string]string{} // by the name of the mom, and by themselves
 	for vn := range v.Vnodes() {
@@ -251,12 +255,12 @@ func knownHosts(v *state.View, names []string) (hosts []string, err error) {
 	for vn := range v.Vnodes() {
 		words[vn.HostWord()] = vn.HostWord()
 	}
+	err = v.LSF().CheckHosts(names, func(name string) bool { _, known := words[name]; return known })
+	if err != nil {
+		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s", err)
+	}
 	for _, name := range names {
-		word, known := words[name]
-		if !known {
-			return nil, pbs.Errorf(pbs.BadAttributeValue, "%s: Bad host name, host group name or cluster name", name)
-		}
-		if !slices.Contains(hosts, word) {
+		if word := words[name]; word != "" && !slices.Contains(hosts, word) {
 			hosts = append(hosts, word)
 		}
 	}

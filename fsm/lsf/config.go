@@ -33,6 +33,8 @@ type Config struct {
 	Instances    []Instance    `cbor:"16,keyasint,omitempty"` // ResourceMap
 
 	DefaultApplication string `cbor:"17,keyasint,omitempty"` // DEFAULT_APPLICATION
+
+	HostGroups []HostGroup `cbor:"18,keyasint,omitempty"`
 }
 
 // A UsageRow says what an amount of a resource is asked for.

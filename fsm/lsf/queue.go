@@ -2,7 +2,6 @@ package lsf
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"rampart/fsm/pbs"
@@ -139,11 +138,7 @@ func amounts(items resource.List, t resource.Table, site resreq.Site) resreq.Usa
 
 // Among reports whether a host is one of a queue's lsf_hosts: names, all, and ~name for hosts that it does not have.
 func Among(hosts, host string) bool {
-	c := Consumers{Names: strings.Split(hosts, ",")}
-	if !slices.ContainsFunc(c.Names, func(n string) bool { return !strings.HasPrefix(n, "~") }) {
-		c.Names = append(c.Names, AllHosts)
-	}
-	return c.Counts(host)
+	return new(Config).HostChoice(strings.Split(hosts, ",")).Has(host)
 }
 
 // Whom the limits of a queue's slots are for, in max_run_res.ncpus.

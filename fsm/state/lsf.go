@@ -103,7 +103,7 @@ func (j *Job) Requires() (text string) {
 }
 
 // More returns what the requirement of a job asks of hosts that its select cannot say: its selection, of that what the queue wants,
-// its alternatives, the order of its hosts, and how its chunks stand on them, each in a line; empty: nothing.
+// its alternatives, the order of its hosts, how its chunks stand on them, and which it was submitted to, each in a line; empty: nothing.
 func (j *Job) More() string {
 	if _, ok := j.Attrs.Get(lsf.JobRequirement, ""); !ok {
 		return ""
@@ -112,16 +112,20 @@ func (j *Job) More() string {
 	alternatives, _ := j.Attrs.Get(lsf.JobAlternatives, "")
 	order, _ := j.Attrs.Get(lsf.JobOrder, "")
 	layout, _ := j.Attrs.Get(lsf.JobLayout, "")
-	if where == "" && alternatives == "" && order == "" && layout == "" {
+	hosts, _ := j.Attrs.Get(lsf.JobHosts, "")
+	if where == "" && alternatives == "" && order == "" && layout == "" && hosts == "" {
 		return ""
 	}
 	queue, _ := j.Attrs.Get(lsf.JobQueueSelect, "")
 	more := where + "\n" + queue + "\n" + alternatives
-	if order != "" || layout != "" {
+	if order != "" || layout != "" || hosts != "" {
 		more += "\n" + order
 	}
-	if layout != "" {
+	if layout != "" || hosts != "" {
 		more += "\n" + layout
+	}
+	if hosts != "" {
+		more += "\n" + hosts
 	}
 	return more
 }

@@ -143,6 +143,15 @@ func TestRead_Problems(t *testing.T) {
 			"File lsb.hosts: compute unit a is, through its members, a member of itself, or units are deeper than there are types; ignored",
 			"File lsb.hosts: compute unit b is, through its members, a member of itself, or units are deeper than there are types; ignored",
 		}, false},
+		{"groups", []Named{queue("HOSTS = a+1 b!"), {"lsb.hosts", "Begin HostGroup\nGROUP_NAME GROUP_MEMBER CONDENSE\na (h) Y\na (i) ()\nall (h) ()\nb () ()\nc (c h) ()\nd (h+1) ()\nEnd HostGroup"}}, []string{
+			"File lsb.hosts in section HostGroup ending at line 9: unknown keyword CONDENSE; ignored",
+			"File lsb.hosts in section HostGroup ending at line 9: host group a is there twice; ignored",
+			"File lsb.hosts in section HostGroup ending at line 9: GROUP_NAME is all, expected the name of a group; ignored",
+			"File lsb.hosts in section HostGroup ending at line 9: a host group without GROUP_NAME or GROUP_MEMBER; ignored",
+			"File lsb.hosts in section HostGroup ending at line 9: GROUP_MEMBER of host group c is c h, expected hosts and other groups, all, and ~name for those that are none; ignored",
+			"File lsb.hosts in section HostGroup ending at line 9: GROUP_MEMBER of host group d is h+1, expected hosts and other groups, all, and ~name for those that are none; ignored",
+			at("4") + "HOSTS of queue q: b!: expected a host, a host group, all or others, with ~ before it or +N behind it; ignored",
+		}, false},
 		{"contradiction", []Named{queue("RUNLIMIT = 60 30\nmem = 20/100\nPRIORITY = high")}, []string{
 			at("6") + "RUNLIMIT is 60 30, expected a default that is not above the maximum; ignored",
 			at("6") + "mem is 20/100, expected a loadStop that is more load than loadSched; ignored",
@@ -153,6 +162,23 @@ func TestRead_Problems(t *testing.T) {
 		if got := texts(problems); !slices.Equal(got, c.want) || Fatal(problems) != c.fatal {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
+	}
+}
+
+// Host groups, and what a queue says of them, are the same when they are written and read again.
+func TestRead_HostGroups(t *testing.T) {
+	c, problems := Read(FilesOf(
+		Named{"lsb.queues", "Begin Queue\nQUEUE_NAME = q\nHOSTS = fast ~ h2\nEnd Queue\n"},
+		Named{"lsb.hosts", "Begin HostGroup\nGROUP_NAME GROUP_MEMBER\nfast (h1 h2)\nmost (all ~fast)\nEnd HostGroup\n"},
+	), Known{})
+	want := []lsf.HostGroup{{Name: "fast", Members: []string{"h1", "h2"}}, {Name: "most", Members: []string{"all", "~fast"}}}
+	if len(problems) > 0 || !reflect.DeepEqual(c.Config.HostGroups, want) {
+		t.Fatal(c.Config.HostGroups, texts(problems))
+	}
+	again, problems := Read(FilesOf(Dump(c)...), Known{})
+	hosts, _ := again.Queues[0].Attrs.Get(lsf.QueueHosts, "")
+	if len(problems) > 0 || !reflect.DeepEqual(again.Config.HostGroups, want) || hosts != "fast,~h2" {
+		t.Errorf("read again: %+v, %q, %v", again.Config.HostGroups, hosts, texts(problems))
 	}
 }
 

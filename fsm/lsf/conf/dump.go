@@ -176,7 +176,7 @@ func (n dumper) hosts(b *strings.Builder) {
 			}
 		}
 	}
-	var all, units [][]string
+	var all, units, groups [][]string
 	for _, h := range n.Config.Hosts {
 		if !h.Listed {
 			continue
@@ -199,6 +199,10 @@ func (n dumper) hosts(b *strings.Builder) {
 		all = append(all, row)
 	}
 	rows(b, "Host", append([]string{"HOST_NAME", "MXJ", "JL/U"}, indices...), all)
+	for _, g := range n.Config.HostGroups {
+		groups = append(groups, []string{g.Name, "(" + strings.Join(g.Members, " ") + ")"})
+	}
+	rows(b, "HostGroup", []string{"GROUP_NAME", "GROUP_MEMBER"}, groups)
 	for _, u := range n.Config.Units {
 		units = append(units, []string{u.Name, u.Type, "(" + strings.Join(u.Members, " ") + ")"})
 	}

@@ -118,7 +118,7 @@ func (r *reader) instances(s section, e entry) {
 
 // hosts reads lsb.hosts.
 func (r *reader) hosts() {
-	r.each(r.files.Hosts, map[string]func(section, entry){"Host": r.batchHost, "ComputeUnit": func(s section, e entry) {
+	r.each(r.files.Hosts, map[string]func(section, entry){"Host": r.batchHost, "HostGroup": r.hostGroup, "ComputeUnit": func(s section, e entry) {
 		u := lsf.Unit{Name: e.get("NAME"), Type: e.get("TYPE"), Members: strings.Fields(e.get("MEMBER"))}
 		switch {
 		case u.Name == "" || len(u.Members) == 0:
@@ -135,6 +135,36 @@ func (r *reader) hosts() {
 	}})
 	r.cycles()
 	r.unitTypes()
+	all := &r.out.Config.HostGroups
+	*all = slices.DeleteFunc(*all, func(g lsf.HostGroup) bool {
+		unit := slices.ContainsFunc(r.out.Config.Units, func(u lsf.Unit) bool { return u.Name == g.Name })
+		if unit {
+			r.warn(section{path: r.files.Hosts.Path}, "host group %s is a compute unit, too; ignored", g.Name)
+		}
+		return unit
+	})
+}
+
+// hostGroup reads a row of HostGroup.
+func (r *reader) hostGroup(s section, e entry) {
+	g := lsf.HostGroup{Name: e.get("GROUP_NAME"), Members: strings.Fields(strings.ReplaceAll(e.get("GROUP_MEMBER"), "~ ", "~"))}
+	for _, x := range e {
+		if key := strings.ToUpper(x.key); key != "GROUP_NAME" && key != "GROUP_MEMBER" && x.value != "" {
+			r.unknown(s, x.key)
+		}
+	}
+	switch {
+	case g.Name == "" || len(g.Members) == 0:
+		r.warn(s, "a host group without GROUP_NAME or GROUP_MEMBER; ignored")
+	case g.Name == lsf.AllHosts || g.Name == lsf.OthersHosts || !pbs.VnodeName(g.Name).Valid() || strings.ContainsAny(g.Name, "~+!@,"):
+		r.invalid(s, "GROUP_NAME", g.Name, "the name of a group")
+	case slices.ContainsFunc(r.out.Config.HostGroups, func(o lsf.HostGroup) bool { return o.Name == g.Name }):
+		r.warn(s, "host group %s is there twice; ignored", g.Name)
+	case slices.ContainsFunc(g.Members, func(m string) bool { return strings.ContainsAny(m, "+!@,") || strings.TrimPrefix(m, "~") == g.Name }):
+		r.invalid(s, "GROUP_MEMBER of host group "+g.Name, strings.Join(g.Members, " "), "hosts and other groups, all, and ~name for those that are none")
+	default:
+		r.out.Config.HostGroups = append(r.out.Config.HostGroups, g)
+	}
 }
 
 // unitTypes makes each type of compute units a resource of hosts, whose value is the unit that a host is in (cu[]). One that the site

@@ -105,7 +105,15 @@ func (q *queueReader) keyword(x setting) {
 		q.set(lsf.QueueHostLimit, "", x.value)
 	case "HOSTS":
 		if x.value != lsf.AllHosts {
-			q.set(lsf.QueueHosts, "", strings.Join(strings.Fields(strings.ReplaceAll(x.value, "~ ", "~")), ","))
+			words := strings.Fields(strings.ReplaceAll(x.value, "~ ", "~"))
+			if err := q.out.Config.CheckHosts(words, func(string) bool { return true }); err != nil {
+				q.warn(q.s, "HOSTS of queue %s: %s; ignored", q.q.Name, err)
+				return
+			}
+			if strings.Contains(x.value, "+") {
+				q.notYet(q.s, "which HOSTS of queue "+q.q.Name+" prefers")
+			}
+			q.set(lsf.QueueHosts, "", strings.Join(words, ","))
 		}
 	case "USERS":
 		if x.value != lsf.AllHosts {
