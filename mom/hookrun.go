@@ -72,7 +72,7 @@ func (r hookRunner) start(ctx context.Context, t task.Task, e *hook.Event) (outc
 	if err := r.variables(ctx, t.Key, out); err != nil {
 		return out, err
 	}
-	if out.Job != nil && len(out.Job.Release) > 0 && t.OnTrial() {
+	if out.Job != nil && len(out.Job.Release) > 0 && t.Prunable() {
 		return out, r.prune(ctx, t, out.Job.Release)
 	}
 	return out, nil

@@ -7,6 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/cluster"
 	"rampart/fsm/alloc"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -19,10 +20,6 @@ import (
 // granted is an answer too: hooks decide what follows from it.
 func (s *Report) Prune(ctx context.Context, r *connect.Request[api.PruneRequest]) (*connect.Response[api.PruneReply], error) {
 	caller, _ := transport.CallerFrom(ctx)
-	v, err := s.present(ctx)
-	if err != nil {
-		return nil, err
-	}
 	c := &command.PruneJob{
 		Job: pbs.JobID(r.Msg.GetJob()), RunCount: pbs.RunCount(r.Msg.GetRunCount()), Host: caller.Host,
 		Keep: r.Msg.GetKeepSelect(), Vnodes: r.Msg.GetVnodes(),
@@ -33,24 +30,53 @@ func (s *Report) Prune(ctx context.Context, r *connect.Request[api.PruneRequest]
 	for _, host := range r.Msg.GetBad() {
 		c.Bad = append(c.Bad, pbs.HostName(host))
 	}
-	j, ok := v.Job(c.Job)
-	if !ok || !j.Live() || j.Run.MS != caller.Host || caller.Role != transport.RoleMom {
-		return nil, fmt.Errorf("prune of %s by %s: %w", c.Job, caller.Host, pbs.Refuse(pbs.Unauthorized))
+	body, err := bodyHash(r)
+	if err != nil {
+		return nil, err
 	}
-	if j.LastRun().Release == nil {
-		plan, err := command.PlanPrune(v, j, c)
+	p := command.Proposal{
+		ID: requestID(r), Asker: pbs.User{Name: "mom of " + string(caller.Host), Host: caller.Host}, // no user has a name with blanks
+		Body: body, Commands: []command.Command{c},
+	}
+	var reply *connect.Response[api.PruneReply]
+	var refused error
+	for _, mode := range []cluster.Mode{cluster.Stale, cluster.Fresh} { // only a fresh view can refuse
+		v, err := s.Replica.Read(ctx, mode)
 		if err != nil {
-			return notPruned(v, err)
+			return nil, err
 		}
-		if plan == nil || r.Msg.GetPreview() {
-			return connect.NewResponse(pruneReply(j, plan)), nil
+		// What was done under this id may be refused now because it was done (L8).
+		if first, ok := v.Request(command.Requester(p.Asker), p.ID); ok {
+			out := command.Repeated(first, body)
+			return s.pruned(ctx, v, c, out.Result, out.Err())
 		}
+		j, ok := v.Job(c.Job)
+		if !ok || !j.Live() || j.Run.MS != caller.Host || caller.Role != transport.RoleMom {
+			reply, refused = nil, fmt.Errorf("prune of %s by %s: %w", c.Job, caller.Host, pbs.Refuse(pbs.Unauthorized))
+			continue
+		}
+		if j.LastRun().Release == nil {
+			plan, err := command.PlanPrune(v, j, c)
+			if err != nil {
+				reply, refused = notPruned(v, err)
+				continue
+			}
+			if plan == nil || r.Msg.GetPreview() {
+				return connect.NewResponse(pruneReply(j, plan)), nil
+			}
+		}
+		res, err := s.propose(ctx, p)
+		return s.pruned(ctx, v, c, res, err)
 	}
-	asker := pbs.User{Name: "mom of " + string(caller.Host), Host: caller.Host} // no user has a name with blanks
-	res, err := s.propose(ctx, command.Proposal{ID: requestID(r), Asker: asker, Commands: []command.Command{c}})
+	return reply, refused
+}
+
+// pruned answers when what was proposed is in force, or has come to nothing.
+func (s *Report) pruned(ctx context.Context, v *state.View, c *command.PruneJob, res state.Result, err error) (*connect.Response[api.PruneReply], error) {
 	if err != nil {
 		return notPruned(v, err)
 	}
+	j, ok := v.Job(c.Job)
 	if res.Release != 0 {
 		if err := s.awaitJob(ctx, func(v *state.View) (bool, error) {
 			if j, ok = v.Job(c.Job); !ok || !j.Is(c.RunCount) {
@@ -61,6 +87,9 @@ func (s *Report) Prune(ctx context.Context, r *connect.Request[api.PruneRequest]
 		}); err != nil {
 			return notPruned(v, err)
 		}
+	}
+	if !ok {
+		return notPruned(v, pbs.Refuse(pbs.UnknownJob))
 	}
 	reply := pruneReply(j, nil)
 	reply.Changed, reply.Number = res.Release != 0, j.Releases

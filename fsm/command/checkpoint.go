@@ -57,7 +57,7 @@ func heldAnyway(j *state.Job, holds pbs.Holds) {
 // checkpointable tells whether the job runs, and may be checkpointed.
 func checkpointable(j *state.Job) bool {
 	interval, set := j.Attrs.Get("Checkpoint", "")
-	return j.State == pbs.Running && j.Substate == pbs.SubRunning && (len(j.Run.Sisters) == 0 || placeable(j)) && !(set && interval == "n")
+	return j.State == pbs.Running && j.Substate == pbs.SubRunning && placeable(j) && !(set && interval == "n")
 }
 
 // CheckpointFailed is the report that a job was not checkpointed, and runs on.
@@ -151,8 +151,14 @@ func discard(tx *state.Tx, j *state.Job) {
 	}
 	kept := j.Checkpoint
 	j.Checkpoint = nil
-	if j.SchedSelect == onHostOf(tx, j, kept) {
+	bound := onHostOf(tx, j, kept)
+	if j.SchedSelect == bound {
 		j.SchedSelect = kept.Select
+	}
+	if p := j.LastRun().Phases; p != nil && p.Orig.SchedSelect == bound { // it is given that back
+		now := *p
+		now.Orig.SchedSelect = kept.Select
+		j.EditRun().Phases = &now
 	}
 	dropAt(tx, kept.Keepers(), j.ID, j.RunCount)
 }

@@ -20,18 +20,25 @@ type CheckpointMade struct {
 	RunCount pbs.RunCount `cbor:"3,keyasint"`
 }
 
-// Apply notes where the checkpoint is. A report of another run changes nothing (L2).
+// Apply notes where the checkpoint is. Of a job that has released vnodes none counts any more: the
+// mother superior has the new one in the place of that before. A report of another run changes nothing (L2).
 func (c *CheckpointMade) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 	j, err := c.Source.takeOf(tx, c.Job, c.RunCount, res)
 	if err != nil || j == nil {
 		return err
 	}
 	kept, ok := keptOf(tx, j, c.Source.Host)
+	next := *j
 	if !ok {
+		if !j.Checkpointed() {
+			dropAt(tx, []pbs.HostName{c.Source.Host}, j.ID, j.RunCount)
+			return nil
+		}
+		discard(tx, &next)
+		tx.PutJob(&next)
 		return nil
 	}
 	dropFormer(tx, j, kept)
-	next := *j
 	next.Checkpoint = kept
 	tx.PutJob(&next)
 	tx.Emit(state.Event{Kind: state.CheckpointMade, Job: &next})
@@ -49,14 +56,12 @@ func bind(tx *state.Tx, j *state.Job) {
 		return
 	}
 	bound := onHostOf(tx, j, j.Checkpoint)
-	if j.SchedSelect == bound {
+	switch {
+	case j.SchedSelect == bound:
 		return
-	}
-	if j.SchedSelect != j.Checkpoint.Select { // it has its whole request back
-		kept := *j.Checkpoint
-		kept.Select = j.SchedSelect
-		j.Checkpoint = &kept
-		bound = onHostOf(tx, j, &kept)
+	case j.SchedSelect != j.Checkpoint.Select: // it has its whole request back: the hosts keep a part of that
+		discard(tx, j)
+		return
 	}
 	j.SchedSelect = bound
 }

@@ -12,6 +12,9 @@ import (
 // keptOf returns what is known of a checkpoint of the present run, whose mother superior is host;
 // false if the job could not go on with the hosts that keep it.
 func keptOf(tx *state.Tx, j *state.Job, host pbs.HostName) (*state.Checkpoint, bool) {
+	if !placeable(j) {
+		return nil, false
+	}
 	kept := state.Checkpoint{Host: host, Session: j.Run.Session, Select: j.SchedSelect}
 	if j.Checkpointed() {
 		kept.Select = j.Checkpoint.Select
@@ -24,13 +27,13 @@ func keptOf(tx *state.Tx, j *state.Job, host pbs.HostName) (*state.Checkpoint, b
 }
 
 // placeable tells whether a running job has a host for each chunk of what it asks for. One that has
-// released some would go on with all that it had asked for, and not with the parts that were kept.
-func placeable(j *state.Job) bool { return len(partsOf(j)) > 0 }
+// released some would go on with all that it had asked for, and not with the parts that were kept,
+// however few hosts it has now.
+func placeable(j *state.Job) bool {
+	return j.Run.Phases == nil && (len(j.Run.Sisters) == 0 || len(partsOf(j)) > 0)
+}
 
 func partsOf(j *state.Job) spec.ExecVnode {
-	if j.Run.Phases != nil {
-		return nil
-	}
 	sel, err := spec.ParseSelect(j.SchedSelect)
 	if err != nil {
 		return nil

@@ -134,3 +134,64 @@ func TestCheckpoint_PartsDropped(t *testing.T) {
 		}
 	}
 }
+
+// A job that has released vnodes would go on with all that it had asked for: no checkpoint of it is made, one that is
+// reported counts as little as that before, and it starts anew wherever there is room (specification: ramp-down section 10).
+func TestCheckpoint_AfterARelease(t *testing.T) {
+	const whole = "2:ncpus=1"
+	for name, c := range map[string]struct {
+		before bool // a checkpoint was made of the whole job
+		then   func(w *suspending, id pbs.JobID)
+		drop   []pbs.HostName
+	}{
+		"held": {false, func(w *suspending, id pbs.JobID) {
+			w.must(&CheckpointJob{Job: id, Holds: pbs.HoldUser})
+			w.expect(id, "R u 1:ncpus=1")
+			if err := w.run(&CheckpointJob{Job: id}); pbs.CodeOf(err) != pbs.NotSupported {
+				t.Errorf("preempted: %v", err)
+			}
+			w.must(&ReleaseJob{Job: id, Holds: pbs.HoldUser})
+		}, nil},
+		"the first one":  {false, func(w *suspending, id pbs.JobID) { w.made(id, 1) }, []pbs.HostName{"h"}},
+		"the second one": {true, func(w *suspending, id pbs.JobID) { w.made(id, 1) }, []pbs.HostName{"h", "g"}},
+		"none any more":  {true, func(*suspending, pbs.JobID) {}, nil},
+		"made meanwhile": {false, func(w *suspending, id pbs.JobID) {
+			w.ended(JobEnded{Job: id, RunCount: 1, ExitStatus: -12, Checkpointed: true})
+			w.expect(id, "Q n 2:ncpus=1 discard")
+		}, []pbs.HostName{"h"}},
+	} {
+		w := newSpread(t)
+		id := w.started(whole, "(h:ncpus=1)+(g:ncpus=1)")
+		if c.before {
+			w.made(id, 1)
+		}
+		w.must(&ReleaseNodes{Job: id, Vnodes: []string{"g"}})
+		w.confirmAll("h")
+		w.left("g", id, 1, 1)
+		c.then(w, id)
+		if got := w.discards(); !slices.Equal(got, c.drop) {
+			t.Errorf("%s: %s drop a checkpoint, want %s", name, got, c.drop)
+		}
+		if j, _ := w.View().Job(id); j.State == pbs.Running {
+			w.ended(JobEnded{Job: id, RunCount: 1, ExitStatus: -4, Lost: true})
+		}
+		want := whole
+		if c.before && len(c.drop) == 0 { // its parts are on both hosts
+			want = "1:ncpus=1:host=h+1:ncpus=1:host=g"
+		}
+		if j, _ := w.View().Job(id); j.SchedSelect != want || j.State != pbs.Queued {
+			t.Errorf("%s: %s in state %c", name, j.SchedSelect, j.State)
+		}
+		if err := w.View().Check(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// confirmAll has a host answer its open orders.
+func (w *suspending) confirmAll(host pbs.HostName) {
+	w.t.Helper()
+	for _, o := range slices.Collect(w.View().Orders(host)) {
+		w.must(&OrderConfirmed{Host: host, Order: o.ID})
+	}
+}

@@ -57,6 +57,8 @@ func PlanPrune(t ReleaseTables, j *state.Job, c *PruneJob) (*state.Release, erro
 		return nil, pbs.Refuse(pbs.NotSupported)
 	case !starting(j), !j.Is(c.RunCount), j.Run.MS != c.Host:
 		return nil, pbs.Refuse(pbs.BadState)
+	case j.Checkpointed(): // it goes on with all parts that are kept
+		return nil, pbs.Errorf(pbs.BadState, "the job goes on from a checkpoint")
 	case j.Run.Release != nil:
 		return nil, pbs.Errorf(pbs.ResourceBusy, "another release of the job is under way")
 	}

@@ -41,6 +41,8 @@ type Life struct {
 	JobDir    string       `json:"jobdir,omitempty"`
 	StartedAt int64        `json:"started_at,omitempty"` // nanoseconds of the wall clock
 	Trial     *Trial       `json:"trial,omitempty"`      // of a start that tolerates failures
+	// Pruned says that hooks have cut the assignment down, or given some of it back.
+	Pruned bool `json:"pruned,omitempty"`
 	// Barred says that no shim has run the program, nor ever will: only then may the end
 	// say that it was never started.
 	Barred bool `json:"barred,omitempty"`

@@ -70,11 +70,12 @@ func (t Task) sisters() []Host {
 
 // begin starts the program, once the sisters are part of the run.
 func (t mother) begin() (Task, []Action, error) {
+	t.Life.Pruned = false
 	if len(t.sisters()) > 0 {
 		t.Task = t.to(beginJoinWord)
 		t.Life, _ = t.Life.sistersTo(beginJoinWord)
 		t.Life.Trial = nil
-		if t.Tolerates() && t.Checkpoints.Restart == nil { // else every host has its part
+		if t.Prunable() { // else every host has its part
 			t.Life.Trial = &Trial{Step: StepJoin}
 		}
 		return t.Task, []Action{{Do: Join}}, nil

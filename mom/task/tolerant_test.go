@@ -311,3 +311,31 @@ func TestRunner_StartFailsByItsHost(t *testing.T) {
 		}
 	}
 }
+
+// A start is cut down to what was requested wherever it tolerates failures, also without sisters, once, and not
+// where it goes on from a checkpoint (specification: reliable-startup section 1).
+func TestTask_Prunes(t *testing.T) {
+	job := func(tolerate string) Task {
+		return Task{Order: Order{Attrs: Attrs{
+			{Name: "tolerate_node_failures", Value: tolerate},
+			{Name: pruneAtStart, Value: "True"},
+			{Name: "Resource_List", Resource: "select_requested", Value: "2:ncpus=1"},
+		}}}
+	}
+	for _, tolerate := range []string{"all", "job_start"} {
+		one := job(tolerate)
+		if !one.prunes() {
+			t.Errorf("%s: nothing is given back", tolerate)
+		}
+		if done, ok := one.stepTrial(Pruned{}); !ok || done.prunes() {
+			t.Errorf("%s: given back twice", tolerate)
+		}
+		one.Checkpoints.Restart = new(Restart)
+		if one.prunes() {
+			t.Errorf("%s: a part of a checkpoint is given back", tolerate)
+		}
+	}
+	if job("none").prunes() {
+		t.Error("a job that tolerates nothing is cut down")
+	}
+}

@@ -14,8 +14,6 @@ type Trial struct {
 	// Step is what counts: the joins, or the prologues, of which it went well for those in Proven.
 	Step   StartStep      `json:"step"`
 	Proven []pbs.HostName `json:"proven,omitempty"`
-	// Pruned says that hooks have cut the assignment down, or given some of it back.
-	Pruned bool `json:"pruned,omitempty"`
 }
 
 // A StartStep is what a sister is asked for before the program.
@@ -60,6 +58,10 @@ func (Pruned) event()       {}
 
 // OnTrial tells whether the run is started in a way that tolerates failures of its sisters.
 func (t Task) OnTrial() bool { return t.Life.Trial != nil }
+
+// Prunable tells whether the assignment may be cut down before the program: also where nobody but the
+// mother superior is part of the run, or it has begun to tolerate failures since the sisters were asked.
+func (t Task) Prunable() bool { return !t.Sister() && t.Tolerates() && t.Checkpoints.Restart == nil }
 
 // sisterDown is the attribute by which the servers tell that a host of the run was declared
 // gone. It is no attribute of the job.
@@ -127,7 +129,8 @@ func (t Task) stepTrial(ev Event) (next Task, ok bool) {
 	case Proving:
 		return t.onTrial(func(tr *Trial) { tr.Step, _ = trialSteps.after(tr.Step, provingWord) }), true
 	case Pruned:
-		return t.onTrial(func(tr *Trial) { tr.Pruned = true }), true
+		t.Life.Pruned = true
+		return t, true
 	}
 	return t, false
 }
@@ -171,7 +174,7 @@ const pruneAtStart = "prune_at_job_start"
 
 // prunes tells whether the run is cut down to what was requested, since no hook has cut it.
 func (t Task) prunes() bool {
-	return t.Life.Trial != nil && !t.Life.Trial.Pruned && t.Attrs.Get(pruneAtStart) == "True" && t.Attrs.Resource("Resource_List", "select_requested") != ""
+	return t.Prunable() && !t.Life.Pruned && t.Attrs.Get(pruneAtStart) == "True" && t.Attrs.Resource("Resource_List", "select_requested") != ""
 }
 
 // starting tells whether the program is still to be started.
