@@ -2,6 +2,7 @@ package mom
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"rampart/fsm/resource"
 	"rampart/transport/api"
 	"rampart/transport/head"
+	"rampart/transport/own"
 )
 
 const (
@@ -70,6 +72,10 @@ func (m *Mom) measure(ctx context.Context) bool {
 		value := a.value
 		if a.command != "" {
 			var err error
+			if err = closedCommand(a.command); err != nil {
+				m.lines.system(pbs.LogSecurity, "mom_resources", err.Error())
+				continue
+			}
 			if value, err = printed(ctx, a.command); err != nil || value == "" {
 				m.lines.system(pbs.LogError, "mom_resources", fmt.Sprintf("%s: %s says nothing: %v", a.name, a.command, err))
 				continue
@@ -80,6 +86,23 @@ func (m *Mom) measure(ctx context.Context) bool {
 	before := m.amounts.Swap(&now)
 	same := func(a, b *api.Attribute) bool { return proto.Equal(a, b) }
 	return before == nil && len(now) > 0 || before != nil && !slices.EqualFunc(*before, now, same)
+}
+
+// closedCommand refuses, in PBS's words, a command whose program others than root could change: the mom runs it as root.
+func closedCommand(command string) error {
+	program, _, _ := strings.Cut(command, " ")
+	path, err := exec.LookPath(program)
+	if err == nil {
+		err = own.Program(path)
+	}
+	if err == nil {
+		return nil
+	}
+	errno := syscall.ENOENT
+	if errors.Is(err, own.ErrForeign) {
+		errno = syscall.EPERM
+	}
+	return fmt.Errorf("error: %s %w, errno: %d", program, own.ErrForeign, errno)
 }
 
 // printed runs a command by a shell and returns the first line that it prints.

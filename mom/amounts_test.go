@@ -36,14 +36,25 @@ func TestAmounts(t *testing.T) {
 		}
 		reported()
 		write(tapes, "3\n")
-		write(config, "$logevent 255\nscratch 20gb\nncpus 17\ntapes\t!cat "+tapes+"\nbroken !false\nempty\n")
+		open := filepath.Join(t.TempDir(), "open")
+		write(open, "#!/bin/sh\necho 7\n")
+		if err := os.Chmod(open, 0o722); err != nil {
+			t.Fatal(err)
+		}
+		write(config, "$logevent 255\nscratch 20gb\nncpus 17\ntapes\t!cat "+tapes+"\nbroken !false\nanyones !"+open+" -x\nnothing !no/such/program\nempty\n")
 		if err := w.mom.Reload(); err != nil {
 			t.Fatal(err)
 		}
 		sleep(time.Second)
 		reported("scratch=20gb", "tapes=3")
-		if log := w.log(); !strings.Contains(log, "broken: false says nothing") {
-			t.Errorf("the log says %s", log)
+		for _, want := range []string{
+			";0020;pbs_mom;Svr;mom_resources;error: " + open + " file has a non-secure file access, errno: 1\n",
+			";0020;pbs_mom;Svr;mom_resources;error: no/such/program file has a non-secure file access, errno: 2\n",
+			"broken: false says nothing",
+		} {
+			if log := w.log(); !strings.Contains(log, want) {
+				t.Errorf("%q is not in the log\n%s", want, log)
+			}
 		}
 		write(tapes, "2\n")
 		sleep(amountsEvery)

@@ -117,3 +117,29 @@ func Closed(path string) error {
 	}
 	return err
 }
+
+// ErrForeign is the refusal of a program that somebody else could replace or change.
+var ErrForeign = errors.New("file has a non-secure file access")
+
+// Program refuses a file that others than root and the daemon's account could replace or change, with ErrForeign.
+func Program(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	for at := real; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err != nil {
+			return err
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		others := ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid()
+		open := info.Mode().Perm()&foreign != 0 && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0)
+		if others || open {
+			return fmt.Errorf("%s: %w: %s can be changed by others", path, ErrForeign, at)
+		}
+		if at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"rampart/cluster/sched"
 	"rampart/transport/head"
+	"rampart/transport/own"
 )
 
 // runDynamic runs a program of server_dyn_res, which nobody but the user of this process may change, without a shell. It
@@ -22,7 +21,10 @@ func runDynamic(ctx context.Context, command string) (string, error) {
 	if len(fields) == 0 {
 		return "", fmt.Errorf("no program")
 	}
-	if err := ownProgram(fields[0]); err != nil {
+	if err := own.Program(fields[0]); err != nil {
+		if errors.Is(err, own.ErrForeign) {
+			err = foreignProgram{err}
+		}
 		return "", err
 	}
 	line, err := firstLine(ctx, fields)
@@ -31,6 +33,11 @@ func runDynamic(ctx context.Context, command string) (string, error) {
 	}
 	return line, err
 }
+
+// foreignProgram is own.ErrForeign as the scheduler knows it.
+type foreignProgram struct{ error }
+
+func (foreignProgram) Is(target error) bool { return target == sched.ErrForeign }
 
 func firstLine(ctx context.Context, args []string) (string, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -47,27 +54,4 @@ func firstLine(ctx context.Context, args []string) (string, error) {
 	}
 	line, _, _ := strings.Cut(out.String(), "\n")
 	return strings.TrimSpace(line), nil
-}
-
-// ownProgram refuses a file that somebody else could replace or change.
-func ownProgram(path string) error {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	for at := real; ; at = filepath.Dir(at) {
-		info, err := os.Stat(at)
-		if err != nil {
-			return err
-		}
-		stat, ok := info.Sys().(*syscall.Stat_t)
-		foreign := ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid()
-		open := info.Mode().Perm()&0o022 != 0 && (!info.IsDir() || info.Mode()&os.ModeSticky == 0)
-		if foreign || open {
-			return fmt.Errorf("%s: %w: %s can be changed by others", path, sched.ErrForeign, at)
-		}
-		if at == filepath.Dir(at) {
-			return nil
-		}
-	}
 }

@@ -8,12 +8,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rampart/cluster/sched"
+	"rampart/transport/own"
 )
 
 // TestRunDynamic: the first line counts; what fails, is late, or could be anybody's says nothing.
 func TestRunDynamic(t *testing.T) {
 	dir := t.TempDir()
-	if err := ownProgram(dir); err != nil {
+	if err := own.Program(dir); err != nil {
 		t.Skip(err)
 	}
 	write := func(name, text string, mode os.FileMode) string {
@@ -37,6 +40,9 @@ func TestRunDynamic(t *testing.T) {
 		if got != c.want || (err != nil) != (c.fault != "") || err != nil && !strings.Contains(err.Error(), c.fault) {
 			t.Errorf("%s: %q, %v; want %q, %q", c.command, got, err, c.want, c.fault)
 		}
+	}
+	if _, err := runDynamic(ctx, filepath.Join(dir, "open")); !errors.Is(err, sched.ErrForeign) {
+		t.Errorf("the scheduler is told %v", err)
 	}
 	plain := filepath.Join(dir, "plain")
 	if err := os.WriteFile(plain, []byte("echo 10 $1\n"), 0o700); err != nil {
