@@ -165,6 +165,34 @@ func TestList_EveryKind(t *testing.T) {
 	}
 }
 
+// A resource with the flag i is listed to those who run the site, and nobody else finds it by its name.
+func TestList_InvisibleResource(t *testing.T) {
+	b := newBench(t)
+	for name, flags := range map[string]string{"seen": "h", "secret": "i"} {
+		b.do(&command.ManageResource{Verb: command.VerbCreate, Name: name, Changes: []command.AttrChange{{Entry: entry("type", "long")}, {Entry: entry("flag", flags)}}})
+	}
+	for who, want := range map[string]string{"ann@h": "seen unknown", "root@replica:s1": "secret seen secret"} {
+		var names []string
+		all, err := b.list(who, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_RESOURCE})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := b.list(who, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_RESOURCE, Names: []string{"secret"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range append(all, one...) {
+			if o.GetRefusal().GetCode() == uint32(pbs.UnknownResource) {
+				o.Name = "unknown"
+			}
+			names = append(names, o.GetName())
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s sees %s, want %s", who, got, want)
+		}
+	}
+}
+
 // TestList_SlowReader shows that a listing goes on in a newer view when its reader
 // takes too long, without a job twice or left out.
 func TestList_SlowReader(t *testing.T) {

@@ -97,13 +97,16 @@ func (l *listing) resources() error {
 	return l.once(func(v *state.View, p *page) {
 		if len(l.req.GetNames()) == 0 {
 			for def := range v.CustomResources() {
+				if !p.me.perm.Knows(def) {
+					continue
+				}
 				p.add(def.Name, p.fields.of(resourceAttributes(def), v))
 			}
 			return
 		}
 		for _, name := range l.req.GetNames() {
 			def, ok := v.Resource(name)
-			if !ok {
+			if !ok || !p.me.perm.Knows(def) {
 				p.refuse(name, pbs.Refuse(pbs.UnknownResource))
 				continue
 			}

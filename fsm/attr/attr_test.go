@@ -165,6 +165,16 @@ func TestCheckWrite(t *testing.T) {
 	}
 }
 
+// Operators and Managers give resources with the flags i and r, and nobody else.
+func TestCheckWrite_Flags(t *testing.T) {
+	d, _ := Lookup(Job, "Resource_List")
+	for who, want := range map[Perm]pbs.Code{User: pbs.ReadOnlyAttribute, Operator: 0, Manager: 0} {
+		if err := d.CheckWrite("secret", who, hiding{}); pbs.CodeOf(err) != want {
+			t.Errorf("by %d: %v, want %d", who, err, want)
+		}
+	}
+}
+
 // hiding is a table with an invisible resource.
 type hiding struct{}
 

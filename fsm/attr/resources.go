@@ -87,7 +87,7 @@ func (d *Def) CheckWrite(res string, who Perm, t resource.Table) error {
 	def, _ := t.Resource(res)
 	hidden := def.Flags&(resource.ReadOnly|resource.Invisible) != 0
 	requested := res == "select_requested" && d.Name == "Resource_List" // the server's own, whoever asks
-	if !d.Write.Allows(who) || hidden && !Manager.Allows(who) || requested {
+	if !d.Write.Allows(who) || hidden && !Operator.Allows(who) || requested {
 		return pbs.Attribute(pbs.ReadOnlyAttribute, d.Full(res))
 	}
 	if res == "select_reliable_startup" && d.Name == "Resource_List" && !Operator.Allows(who) {
@@ -98,10 +98,15 @@ func (d *Def) CheckWrite(res string, who Perm, t resource.Table) error {
 
 // MayRead tells whether somebody may see the attribute, or its resource.
 func (d *Def) MayRead(res string, who Perm, t resource.Table) bool {
-	if res != "" && who < Operator {
-		if def, ok := t.Resource(res); ok && def.Flags&resource.Invisible != 0 {
+	if res != "" {
+		if def, ok := t.Resource(res); ok && !who.Knows(def) {
 			return false
 		}
 	}
 	return d.Read.Allows(who)
+}
+
+// Knows reports whether somebody may see that there is the resource: those with the flag i are not for users.
+func (p Perm) Knows(def resource.Def) bool {
+	return def.Flags&resource.Invisible == 0 || p >= Operator
 }
