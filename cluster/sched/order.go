@@ -54,7 +54,7 @@ func newOrder(v *state.View, now pbs.Time, set settings) order {
 	if set.get("by_queue") == "True" || o.turns {
 		o.queues = prioritiesOf(v)
 	}
-	if text := s.Get("job_sort_formula"); text != "" {
+	if text := s.SortFormula(); text != "" {
 		o.formula, _ = spec.ParseFormula(text) // the attribute's parser has taken it
 		bound := s.SchedGet("job_sort_formula_threshold")
 		o.threshold, _ = strconv.ParseFloat(bound, 64)

@@ -67,7 +67,7 @@ func TestManage_Scheduler(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := b.store.View().Server()
-	if server.SchedGet("preempt_order") != "SC" || server.Scheduling() || server.SchedGet("log_events") != "1023" || server.Int("log_events") != 511 || server.Get("job_sort_formula") != "ncpus" {
+	if server.SchedGet("preempt_order") != "SC" || server.Scheduling() || server.SchedGet("log_events") != "1023" || server.Int("log_events") != 511 || server.SortFormula() != "ncpus" {
 		t.Errorf("server %+v", server)
 	}
 	for _, c := range []struct {

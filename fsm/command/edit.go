@@ -51,7 +51,7 @@ func editOne(tx *state.Tx, o attr.Object, list attr.List, ch AttrChange) (attr.L
 			return nil, err
 		}
 	}
-	if o == attr.Server && e.Name == "job_sort_formula" && value != "" {
+	if (o == attr.Server || o == attr.Sched) && e.Name == "job_sort_formula" && value != "" {
 		if err := checkFormula(tx, value); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package command
 import (
 	"slices"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -33,6 +34,24 @@ func checkFormula(tx *state.Tx, text string) error {
 		case !def.Type.Numeric() && def.Type != resource.Boolean:
 			return pbs.Errorf(pbs.BadAttributeValue, "Formula contains a resource of an invalid type: %s", name)
 		}
+	}
+	return nil
+}
+
+// oneFormula refuses changes by which the server and a scheduler have different formulas: they are the same, or one of them has none.
+func oneFormula(tx *state.Tx, s *state.Server, changes []AttrChange) error {
+	const name = "job_sort_formula"
+	changed := slices.ContainsFunc(changes, func(ch AttrChange) bool { return ch.Entry.Name == name })
+	formula, set := s.Attrs.Get(name, "")
+	if !changed || !set || tx.Cluster().FeatureLevel < LevelObjects {
+		return nil
+	}
+	differs := func(list attr.List) bool {
+		own, set := list.Get(name, "")
+		return set && own != formula
+	}
+	if differs(s.Sched) || slices.ContainsFunc(s.Scheds, func(o state.Scheduler) bool { return differs(o.Attrs) }) {
+		return pbs.Refuse(pbs.FormulasApart)
 	}
 	return nil
 }

@@ -245,6 +245,30 @@ func TestHook_TasksOfCommittedEvents(t *testing.T) {
 	}
 }
 
+// The hooks of jobobit hear of the end of each run, that of one which is put back into the queue, too, as it was.
+func TestHook_JobobitOfEachRun(t *testing.T) {
+	w := hookedHosts(t)
+	w.must(&ManageHook{Verb: VerbCreate, Name: "h", Changes: settings("event=jobobit")})
+	w.must(&ImportHook{Name: "h", Kind: state.HookScript, Body: []byte("pass")})
+	id := w.running("a")
+	w.must(&JobStarted{Source: Source{Host: "a", Spool: "s", Seq: 1}, Job: id, RunCount: 1, Session: 7})
+	w.must(&RerunJob{Job: id})
+	w.must(&JobEnded{Source: Source{Host: "a", Spool: "s", Seq: 2}, Job: id, RunCount: 1, ExitStatus: pbs.ExitRerun})
+	var seen []string
+	for task := range w.View().HookTasks() {
+		text := task.Event
+		for _, e := range task.Attrs {
+			if slices.Contains([]string{"exec_vnode", "run_count"}, e.Name) {
+				text += " " + e.Value
+			}
+		}
+		seen = append(seen, text)
+	}
+	if j, _ := w.View().Job(id); j.State != pbs.Queued || !slices.Equal(seen, []string{"jobobit (a:ncpus=1) 1"}) {
+		t.Errorf("it is %s, and hooks see %q", j.State.Letter(), seen)
+	}
+}
+
 // What hooks on a mom want: of its own vnodes it is done, of others refused (HK-1).
 func TestHookWishes(t *testing.T) {
 	w := newWriter(t)

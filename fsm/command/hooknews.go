@@ -202,11 +202,7 @@ func (c *HookWishes) setVnode(tx *state.Tx, m Meta, v *state.Vnode, w HookVnode,
 	object, what := string(v.Name), "attribute "+e.Name
 	switch e.Name {
 	case "state":
-		flags := v.Flags &^ state.VnodeOffline
-		if slices.Contains(strings.Split(e.Value, ","), "offline") {
-			flags |= state.VnodeOffline
-		}
-		setFlags(v, flags, m.At)
+		setFlags(v, wished(tx, v, e.Value), m.At)
 	case "comment":
 		v.Comment = e.Value
 	case "sharing":
@@ -231,6 +227,22 @@ func (c *HookWishes) setVnode(tx *state.Tx, m Meta, v *state.Vnode, w HookVnode,
 		Kind: state.HookVnodeChanged, Object: object,
 		Text: "Updated vnode " + string(v.Name) + "'s " + what + "=" + e.Value + " per mom hook request",
 	})
+}
+
+// wished returns the conditions of a vnode that a hook has given a state. What is neither free nor offline leaves it offline
+// if it is.
+func wished(tx *state.Tx, v *state.Vnode, text string) state.VnodeFlags {
+	var decided state.VnodeFlags
+	for word := range strings.SplitSeq(text, ",") {
+		decided |= decisions[word]
+	}
+	if tx.Cluster().FeatureLevel < LevelObjects {
+		return v.Flags&^state.VnodeOffline | decided&state.VnodeOffline
+	}
+	if decided != 0 && decided&state.VnodeOffline == 0 {
+		decided |= v.Flags & state.VnodeOffline
+	}
+	return v.Flags&^state.VnodeDecided | decided
 }
 
 // define makes a resource that a hook has given a value and nobody has made yet.

@@ -122,7 +122,7 @@ func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 		if sharing, ok := next.Attrs.Get("sharing", ""); ok { // a hook has set it
 			next.Sharing = sharing
 		}
-		setFlags(&next, next.Flags&state.VnodeOffline|conditioned, m.At)
+		setFlags(&next, next.Flags&(state.VnodeOffline|state.VnodeAsleep)|conditioned, m.At)
 		next.OverCommitted = overCommitted(tx, &next)
 		tx.PutVnode(&next)
 	}
@@ -134,7 +134,7 @@ func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 		if v.ByHook {
 			flags = conditioned
 		}
-		setFlags(&next, next.Flags&state.VnodeOffline|flags, m.At)
+		setFlags(&next, next.Flags&(state.VnodeOffline|state.VnodeAsleep)|flags, m.At)
 		tx.PutVnode(&next)
 	}
 }

@@ -51,3 +51,19 @@ func TestManageVnode_OnePartition(t *testing.T) {
 		}
 	}
 }
+
+// A vnode with jobs, or with a reservation to come, stays in its partition.
+func TestManageVnode_BusyPartition(t *testing.T) {
+	w := hookedHosts(t)
+	id := w.running("a")
+	move := func(part string) error {
+		return w.run(&ManageVnode{Verb: VerbSet, Vnode: "a", Changes: settings("partition=" + part)})
+	}
+	if err := move("P1"); pbs.CodeOf(err) != 15227 || err.Error() != "Node is busy" {
+		t.Errorf("with a job: %v", err)
+	}
+	w.must(&DeleteJob{Job: id, Force: true})
+	if err := move("P1"); err != nil {
+		t.Errorf("without: %v", err)
+	}
+}

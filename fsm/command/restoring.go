@@ -116,9 +116,9 @@ func (r *restoring) vnodes() {
 		switch {
 		case ok && now.Host == v.Host:
 			next.Reported = now.Reported
-			setFlags(&next, v.Flags&state.VnodeOffline|now.Flags&^state.VnodeOffline, r.meta.At)
+			setFlags(&next, v.Flags&state.VnodeDecided|now.Flags&^state.VnodeDecided, r.meta.At)
 		default: // until its mom has registered in the new epoch
-			setFlags(&next, v.Flags&state.VnodeOffline|state.VnodeDown|state.VnodeUnknown, r.meta.At)
+			setFlags(&next, v.Flags&state.VnodeDecided|state.VnodeDown|state.VnodeUnknown, r.meta.At)
 		}
 		next.OverCommitted = overCommitted(r.next, &next)
 		r.next.PutVnode(&next)

@@ -9,7 +9,7 @@ import (
 )
 
 // ManageSched creates, deletes and changes a scheduler: qmgr. What the default one shares with the server (scheduling,
-// job_sort_formula and others) is the server's.
+// scheduler_iteration) is the server's.
 type ManageSched struct {
 	Verb    Verb         `cbor:"1,keyasint"`
 	Changes []AttrChange `cbor:"2,keyasint,omitempty"`
@@ -24,6 +24,9 @@ func (c *ManageSched) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		edit, object = c.editFurther, "sched "+c.Name
 	}
 	if err := edit(tx, &next); err != nil {
+		return err
+	}
+	if err := oneFormula(tx, &next, c.Changes); err != nil {
 		return err
 	}
 	tx.PutServer(&next)
@@ -157,5 +160,5 @@ func (c *ManageSched) apartFrom(all []state.Scheduler, s *state.Scheduler) error
 
 // SharedWithServer tells whether the default scheduler's attribute is the server's of that name.
 func SharedWithServer(name string) bool {
-	return name == "scheduling" || name == "scheduler_iteration" || name == "job_sort_formula"
+	return name == "scheduling" || name == "scheduler_iteration"
 }

@@ -36,6 +36,9 @@ func (c *ManageServer) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		next.FenceChanged = m.Index
 		lengthenFences(tx, next.Fence())
 	}
+	if err := oneFormula(tx, next, c.Changes); err != nil {
+		return err
+	}
 	forgets := tx.Server().KeepsHistory() && !next.KeepsHistory()
 	tx.PutServer(next)
 	if forgets { // what is too much at once goes with the next ticks

@@ -43,7 +43,7 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if !ok {
 			return pbs.Refuse(pbs.UnknownNode)
 		}
-		if len(v.Jobs) > 0 || tx.Lends(v) || promised(tx, v) {
+		if inService(tx, v) {
 			return pbs.Refuse(pbs.BusyObject)
 		}
 		tx.DeleteVnode(v.Name)
@@ -67,12 +67,20 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return nil
 }
 
-// onePartition refuses a vnode to be of one partition and its queue of another: none of the queue's jobs could
-// run there.
+// inService tells whether jobs or reservations have a vnode, or are to have it.
+func inService(tx *state.Tx, v *state.Vnode) bool {
+	return len(v.Jobs) > 0 || tx.Lends(v) || promised(tx, v)
+}
+
+// onePartition refuses to move a vnode that is in service, and a vnode to be of one partition and its queue of another: none
+// of the queue's jobs could run there.
 func onePartition(tx *state.Tx, old, v *state.Vnode) error {
 	queue, part := v.Get("queue"), v.Partition()
 	if part == state.DefaultPartition && part != old.Partition() && tx.Cluster().FeatureLevel >= LevelObjects {
 		return pbs.Refuse(pbs.DefaultPartition)
+	}
+	if part != "" && part != old.Partition() && tx.Cluster().FeatureLevel >= LevelObjects && inService(tx, old) {
+		return pbs.Refuse(pbs.NodeBusy)
 	}
 	if queue == "" || part == "" || queue == old.Get("queue") && part == old.Get("partition") {
 		return nil
@@ -92,7 +100,7 @@ func onePartition(tx *state.Tx, old, v *state.Vnode) error {
 // line may have the mom report the others before theirs are read.
 func asReported(tx *state.Tx, v *state.Vnode) bool {
 	return tx.Cluster().FeatureLevel >= LevelObjects && v.Name != tx.NaturalVnode(v.Host) && !v.ByHook &&
-		len(v.Configured)+len(v.Attrs)+len(v.Jobs) == 0 && v.Comment == "" && v.Flags&state.VnodeOffline == 0
+		len(v.Configured)+len(v.Attrs)+len(v.Jobs) == 0 && v.Comment == "" && v.Flags&state.VnodeDecided == 0
 }
 
 // takeBack lets the mom of a natural vnode that is made again report its other vnodes.
@@ -130,7 +138,7 @@ func editVnode(tx *state.Tx, v *state.Vnode, ch AttrChange, at pbs.Time) error {
 	e := ch.Entry
 	switch e.Name {
 	case "state":
-		return editVnodeState(v, ch, at)
+		return editVnodeState(tx, v, ch, at)
 	case "comment":
 		v.Comment = e.Value
 		if ch.Op == OpUnset {
@@ -152,24 +160,33 @@ func editVnode(tx *state.Tx, v *state.Vnode, ch AttrChange, at pbs.Time) error {
 	return nil
 }
 
-// editVnodeState sets and clears offline, the one condition that people decide.
-func editVnodeState(v *state.Vnode, ch AttrChange, at pbs.Time) error {
-	flags := v.Flags
-	if ch.Op == OpUnset || (ch.Op == OpSet && ch.Entry.Value == "free") {
-		setFlags(v, flags&^state.VnodeOffline, at)
+// decisions are the conditions that people and hooks decide, by the words of state.
+var decisions = map[string]state.VnodeFlags{"free": 0, "offline": state.VnodeOffline, "down": state.VnodeSetDown, "sleep": state.VnodeAsleep}
+
+// editVnodeState sets and clears what people decide of a vnode.
+func editVnodeState(tx *state.Tx, v *state.Vnode, ch AttrChange, at pbs.Time) error {
+	if ch.Op == OpUnset {
+		setFlags(v, v.Flags&^state.VnodeDecided, at)
 		return nil
 	}
-	for _, word := range strings.Split(ch.Entry.Value, ",") {
-		switch {
-		case word != "offline":
+	words := strings.Split(ch.Entry.Value, ",")
+	var decided state.VnodeFlags
+	for _, word := range words {
+		flag, ok := decisions[word]
+		if !ok || word == "free" && (len(words) > 1 || ch.Op != OpSet) || flag&^state.VnodeOffline != 0 && tx.Cluster().FeatureLevel < LevelObjects {
 			return pbs.Refuse(pbs.BadNodeState)
-		case ch.Op == OpDecrease:
-			flags &^= state.VnodeOffline
-		default:
-			flags |= state.VnodeOffline
 		}
+		decided |= flag
 	}
-	setFlags(v, flags, at)
+	switch ch.Op {
+	case OpIncrease:
+		decided |= v.Flags
+	case OpDecrease:
+		decided = v.Flags &^ decided
+	default:
+		decided |= v.Flags &^ state.VnodeDecided
+	}
+	setFlags(v, decided, at)
 	return nil
 }
 

@@ -67,6 +67,7 @@ const (
 	UnknownZone        Code = 15135
 	HookError          Code = 15136
 	HasFinished        Code = 15139
+	NoHistory          Code = 15140
 	MixedLimits        Code = 15141
 	ConflictingPlace   Code = 15156
 	TooManyJobs        Code = 15160
@@ -98,6 +99,8 @@ const (
 	VnodesApart        Code = 15221
 	DefaultSched       Code = 15223
 	PartitionTaken     Code = 15224
+	FormulasApart      Code = 15226
+	NodeBusy           Code = 15227
 	DefaultPartition   Code = 15228
 )
 
@@ -171,6 +174,7 @@ var texts = map[Code]string{
 	QueueIncomplete:    "Cannot enable queue, incomplete definition",
 	NoDefaultQueue:     "No default queue specified",
 	UnknownResource:    "Unknown resource",
+	NoHistory:          "PBS is not configured to maintain job history",
 	MixedLimits:        "use new/old qmgr syntax, not both",
 	ResourceLimit:      "Job violates queue and/or server resource limits",
 	NotRerunnable:      "job is not rerunnable",
@@ -205,6 +209,8 @@ var texts = map[Code]string{
 	VnodesApart:        "Invalid partition in queue",
 	DefaultSched:       "Operation is not permitted on default scheduler",
 	PartitionTaken:     "Partition is already associated with other scheduler",
+	FormulasApart:      "Server's job_sort_formula value is incompatible with sched's",
+	NodeBusy:           "Node is busy",
 	DefaultPartition:   "Default partition name is not allowed",
 	BadJobID:           "illegally formed job identifier",
 	NotAccountHolder:   "no account for the submitter",

@@ -123,7 +123,12 @@ const (
 	VnodeStale                           // its mom no longer reports it
 	VnodeTroubled                        // its mom lives, and cannot take jobs: Host.Trouble says why
 	VnodeBusy                            // the load of its host is above $max_load of the mom
+	VnodeSetDown                         // somebody has set it down; its mom's next registration clears that
+	VnodeAsleep                          // somebody has set it to sleep
 )
+
+// VnodeDecided are the conditions that people and hooks decide.
+const VnodeDecided = VnodeOffline | VnodeSetDown | VnodeAsleep
 
 // Vnode is one schedulable part of a host.
 type Vnode struct {

@@ -76,6 +76,14 @@ func (s *Server) policy(name string) policy {
 	return policy(s.Sched)
 }
 
+// SortFormula returns job_sort_formula as the scheduler has it: the server's, unless it has one of its own.
+func (s *Server) SortFormula() string {
+	if own, ok := s.Sched.Get("job_sort_formula", ""); ok {
+		return own
+	}
+	return s.Get("job_sort_formula")
+}
+
 // A policy is what is set of a scheduler.
 type policy attr.List
 
@@ -94,9 +102,6 @@ func (s *Server) as(own *Scheduler) *Server {
 	}
 	if !own.Plans() {
 		next.Attrs = next.Attrs.Set("scheduling", "", "False")
-	}
-	if formula, ok := own.Attrs.Get("job_sort_formula", ""); ok { // else the server's holds, as in a PBS
-		next.Attrs = next.Attrs.Set("job_sort_formula", "", formula)
 	}
 	return &next
 }

@@ -79,13 +79,14 @@ func (v *Vnode) State() string {
 		word  string
 	}{
 		{v.Flags&VnodeUnknown != 0, "state-unknown"},
-		{v.Flags&(VnodeDown|VnodeTroubled) != 0, "down"},
+		{v.Flags&(VnodeDown|VnodeTroubled|VnodeSetDown) != 0, "down"},
 		{v.Flags&VnodeStale != 0, "Stale"},
 		{v.Flags&VnodeOffline != 0, "offline"},
 		{!alone && v.full(), "job-busy"},
 		{alone, "job-exclusive"},
 		{v.Flags&VnodeBusy != 0, "busy"},
 		{v.ReservedAlone(), "resv-exclusive"},
+		{v.Flags&VnodeAsleep != 0, "sleep"},
 		{v.InMaintenance(), "maintenance"},
 	} {
 		if w.holds {
@@ -101,7 +102,7 @@ func (v *Vnode) State() string {
 // stateBits are PBS's numbers of the states of vnodes; hooks know them as ND_OFFLINE and the like.
 var stateBits = map[string]uint64{
 	"offline": 0x1, "down": 0x2, "Stale": 0x8, "job-busy": 0x10, "job-exclusive": 0x20, "busy": 0x80, "state-unknown": 0x100, "resv-exclusive": 0x2000,
-	"maintenance": 0x100000,
+	"sleep": 0x40000, "maintenance": 0x100000,
 }
 
 // StateBits returns the state of the vnode as PBS's number.
