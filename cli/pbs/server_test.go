@@ -41,6 +41,7 @@ type fakeServer struct {
 
 	drained bool   // no job runs any more
 	bare    bool   // there are no reservations
+	forgets bool   // no history is kept
 	long    bool   // identifiers may have twelve digits
 	qdel    string // default_qdel_arguments
 	ending  []*api.EndingReplica
@@ -413,6 +414,9 @@ func (f *fakeServer) objects(m *api.ListRequest) []*api.Object {
 			if a.Name == "max_job_sequence_id" && f.long {
 				a.Value = "999999999999"
 			}
+		}
+		if !f.forgets {
+			servers[0].Attributes = append(servers[0].Attributes, &api.Attribute{Name: "job_history_enable", Value: "True"})
 		}
 		if f.qdel != "" {
 			servers[0].Attributes = append(servers[0].Attributes, &api.Attribute{Name: "default_qdel_arguments", Value: f.qdel})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -123,9 +124,28 @@ func (s *session) serverName(ctx context.Context) string {
 // list reads objects; begin is called once, each for every object as it comes. A
 // read has no outcome that could be unknown: nobody answered it.
 func (s *session) list(ctx context.Context, r *api.ListRequest, begin func(*api.ListHeader) error, each func(*api.Object) error) error {
+	if r.GetHistory() && r.GetKind() == api.ObjectKind_OBJECT_KIND_JOB {
+		if err := s.keepsHistory(ctx); err != nil {
+			return err
+		}
+	}
 	err := s.stream(ctx, r, begin, each)
 	if errors.Is(err, pbs.Refuse(pbs.UnknownResult)) || connect.CodeOf(err) == connect.CodeDeadlineExceeded {
 		return &cli.Unreachable{Server: s.meant, Err: errors.New("no answer in time")}
+	}
+	return err
+}
+
+// keepsHistory refuses to ask a server for finished jobs that keeps none, as a PBS does.
+func (s *session) keepsHistory(ctx context.Context) error {
+	keeps := false
+	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"job_history_enable"}, Stale: true}
+	err := s.list(ctx, r, nil, func(o *api.Object) error {
+		keeps = keeps || slices.ContainsFunc(o.GetAttributes(), func(a *api.Attribute) bool { return a.GetName() == "job_history_enable" && a.GetValue() == "True" })
+		return nil
+	})
+	if err == nil && !keeps {
+		err = pbs.Refuse(pbs.NoHistory)
 	}
 	return err
 }
