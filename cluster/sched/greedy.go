@@ -214,6 +214,7 @@ func (c *cycle) gatherOn(cl *class, m mode, hosts []int) (parts []state.Kept) {
 		if mem = min(mem, want); !m.memory {
 			mem = 0
 		}
+		c.free.takesOf(h, cl.bounds, r.mem.Name, mem-mem%megabyte)
 		parts = append(parts, c.onNodes(h, cl, k, mem-mem%megabyte)...)
 	}
 	if hosts != nil {
@@ -275,7 +276,8 @@ func (c *cycle) freeFor(h int, cl *class, chunks []chunk) (slots, mem int64) {
 		}
 	}
 	allowed, _ := c.free.allowed(h, cl.bounds)
-	return min(slots, max(0, allowed)), mem
+	memAllowed, _ := c.free.allowedOf(h, cl.bounds, r.mem.Name)
+	return min(slots, max(0, allowed)), min(mem, max(0, memAllowed))
 }
 
 // serves tells whether a host could have what some chunks need, if nothing ran there, and has now what is not kept for jobs.

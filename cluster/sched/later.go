@@ -47,7 +47,7 @@ func (c *cycle) aheadFrom(now *world, forever bool, enough func(w *world, at pbs
 	return gave && look()
 }
 
-// endsAt counts no more the slots of a run that ends.
+// endsAt counts no more what a run has that ends.
 func (c *cycle) endsAt(w *world, e event) {
 	if e.takes || !c.planner.slots.any() || !e.kind.Runs() {
 		return
@@ -57,9 +57,7 @@ func (c *cycle) endsAt(w *world, e event) {
 		return
 	}
 	for _, it := range e.items {
-		if it.Resource == "ncpus" {
-			w.countOn(c.planner.boundsOf(j), w.nodes[e.node].host, -it.Amount)
-		}
+		w.countOn(c.planner.boundsOf(j), w.nodes[e.node].host, it.Resource, -it.Amount)
 	}
 }
 

@@ -80,6 +80,9 @@ func (c *cycle) reached(j *state.Job, id pbs.JobID) (why state.Wait, reached boo
 
 // atSlots tells whether a job waits for a limit on slots alone, up to which it may keep some.
 func (c *cycle) atSlots(j *state.Job, why state.Wait) bool {
+	if why.Code == state.WaitSlots && why.Resource != "" { // of another amount
+		return false
+	}
 	if why.Code != state.WaitSlots && (why.Code != state.WaitLimit || why.Request == "") || c.view.Unmatched(j) != "" {
 		return false
 	}
@@ -106,6 +109,7 @@ func (c *cycle) overLimit(j *state.Job) (state.Wait, bool) {
 // planned counts a job that is about to start.
 func (c *cycle) planned(j *state.Job) {
 	c.plannedDynamic(j)
+	c.countWhole(j)
 	if !c.limiter.applies(c.view, j.Queue) {
 		return
 	}

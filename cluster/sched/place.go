@@ -211,6 +211,9 @@ func (w *world) fill(h int, c *class, ch chunk, count int, placed *spec.ExecVnod
 		if ch.lasting && w.carries(h, ch.term) {
 			ch.needs, ch.lasting, from = ch.again, false, 0
 		}
+		if w.overAmount(h, c.bounds, ch.needs) != nil {
+			return n
+		}
 		var parts []spec.ExecPart
 		if parts, from = w.whole(h, c, ch, from); parts == nil && c.place.Arrangement != spec.VScatter {
 			parts = w.split(h, c, ch)
@@ -221,6 +224,7 @@ func (w *world) fill(h int, c *class, ch chunk, count int, placed *spec.ExecVnod
 		w.hosts[h].term = ch.term
 		*placed = append(*placed, spec.ExecChunk{Parts: parts})
 		w.takesOn(h, c.bounds, slots)
+		w.takesAmounts(h, c.bounds, ch.needs)
 	}
 	return count
 }

@@ -226,12 +226,17 @@ func (at *spot) fits(from, long pbs.Time) bool {
 		!slices.ContainsFunc(at.class.sums, func(n need) bool { return at.left(n, from, until, false) < n.amount })
 }
 
-// allowed returns what limits on slots leave of what the job wants of the host, if that is too little.
+// allowed returns what limits on slots and other amounts leave of what the job wants of the host, if that is too little.
 func (at *spot) allowed() *Lack {
 	at.world.slots.took = at.world.slots.took[:0]
 	left, by := at.world.allowed(at.host, at.class.bounds)
 	if want := at.class.slots(); by != nil && left < want {
 		return &Lack{"slots", strconv.FormatInt(want, 10), strconv.FormatInt(max(0, left), 10), strconv.FormatInt(at.world.slots.of.most(by.slotRule, at.host), 10)}
+	}
+	if over := at.world.overAmount(at.host, at.class.bounds, at.class.sums); over != nil {
+		i := slices.IndexFunc(at.class.sums, func(n need) bool { return n.def.Name == over.def.Name })
+		left, most := at.world.room(over, at.host), at.world.slots.of.most(over.slotRule, at.host)
+		return &Lack{over.def.Name, text(over.def, at.class.sums[i].amount), text(over.def, max(0, left)), text(over.def, most)}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -13,8 +14,8 @@ import (
 	"rampart/fsm/state"
 )
 
-// Limits on slots (specification: reservation section 7) count what jobs hold, and what is kept for those that wait, by whose they are
-// and on which host they are. What a counter has is counted once, and again for vnodes that have changed; worlds keep what they have
+// Limits on slots, and on amounts of resources (specification: reservation section 7), count what jobs hold, and what is kept for those that
+// wait, by whose they are and on which host they are. What a counter has is counted once, and again for vnodes that have changed; worlds keep what they have
 // placed, or taken away, beside that.
 
 // unbounded is how many slots there may be where nothing bounds them.
@@ -37,10 +38,14 @@ type slotLimits struct {
 type slotRule struct {
 	lsf.SlotRule
 	at   int
-	most []int64 // unbounded: it does not bound the host
+	def  resource.Def // of what is counted
+	most []int64      // unbounded: it does not bound the host
 }
 
-// A counter counts the slots of some owners together.
+// shared reports whether what is counted belongs to no host.
+func (r *slotRule) shared() bool { return !r.def.AtVnodes() }
+
+// A counter counts the slots of some owners together, or what they have of a resource.
 type counter struct {
 	*slotRule
 	whom lsf.SlotOwner
@@ -54,8 +59,9 @@ type counterKey struct {
 
 // bounds are the counters that the jobs of an owner count for.
 type bounds struct {
-	id  string
-	all []*counter
+	id      string
+	all     []*counter
+	amounts []*counter // those of them that count no slots
 }
 
 // A cell is what a counter counts on a host; with host -1 on all of them together.
@@ -73,14 +79,8 @@ type slotsOn struct {
 type slotsOf struct {
 	of         *bounds
 	host       int
-	held, full int64 // full: with those that a suspended run has given back
-}
-
-// slotUse is what a world knows of slots.
-type slotUse struct {
-	of    *slotLimits // what is counted; nil: nothing
-	extra map[cell]int64
-	took  []berth // by the present attempt, by host
+	held, full resource.List // full: with what a suspended run has given back
+	whole      resource.List // of its first vnode: what the job has as a whole
 }
 
 // followSlots brings what limits slots up to the view.
@@ -90,7 +90,9 @@ func (p *Planner) followSlots(v *state.View) {
 		had := p.slots.any()
 		p.slots = &slotLimits{of: of, queues: queues, owners: map[lsf.SlotOwner]*bounds{}, all: map[counterKey]*counter{}}
 		for at, r := range of.Config.SlotRules(queues) {
-			p.slots.rules = append(p.slots.rules, &slotRule{SlotRule: r, at: at})
+			if def, known := v.Resource(cmp.Or(r.Resource, "ncpus")); known {
+				p.slots.rules = append(p.slots.rules, &slotRule{SlotRule: r, at: at, def: def})
+			}
 		}
 		if had || p.slots.any() {
 			p.renew()
@@ -139,7 +141,9 @@ func (s *slotLimits) boundsOf(o lsf.SlotOwner) *bounds {
 		if b == nil {
 			b = &bounds{}
 		}
-		b.id, b.all = b.id+c.id, append(b.all, c)
+		if b.id, b.all = b.id+c.id, append(b.all, c); r.Resource != "" {
+			b.amounts = append(b.amounts, c)
+		}
 	}
 	s.owners[o] = b
 	return b
@@ -172,11 +176,21 @@ func (s *slotLimits) count(v *state.View, w *world) {
 			if !ok {
 				continue
 			}
-			run := slotsOf{of: s.boundsOf(ownerOf(j)), host: n.host, held: slotsIn(held.Items)}
-			if run.full = run.held; held.Suspended {
-				run.full = max(run.held, slotsOfRun(j, n.vnode.Name))
+			run := slotsOf{of: s.boundsOf(ownerOf(j)), host: n.host, held: held.Items}
+			if run.of == nil {
+				continue
 			}
-			if run.of != nil && run.full > 0 {
+			if held.Charged != nil {
+				run.held = held.Charged // a limit counts the whole amount
+			}
+			parts := j.LastRun().ExecVnode
+			if run.full = run.held; held.Suspended {
+				run.full = givenOn(parts, n.vnode.Name, v)
+			}
+			if len(run.of.amounts) > 0 && len(parts) > 0 && parts[0].Parts[0].Vnode == n.vnode.Name {
+				run.whole = j.Resources
+			}
+			if len(run.full) > 0 || run.whole != nil {
 				s.add(run, 1)
 				was.runs = append(was.runs, run)
 			}
@@ -190,27 +204,33 @@ func slotsIn(items resource.List) int64 {
 	return charged(def, items)
 }
 
-// slotsOfRun returns the slots of a vnode that a run was given.
-func slotsOfRun(j *state.Job, vnode pbs.VnodeName) (n int64) {
-	for _, ch := range j.LastRun().ExecVnode {
+// givenOn returns what a run was given of a vnode.
+func givenOn(parts spec.ExecVnode, vnode pbs.VnodeName, t resource.Table) (sum resource.List) {
+	for _, ch := range parts {
 		for _, part := range ch.Parts {
-			if part.Vnode == vnode {
-				n += slotsIn(part.Items)
+			if part.Vnode != vnode {
+				continue
+			}
+			if more, err := resource.Add(sum, part.Items, t); err == nil {
+				sum = more
 			}
 		}
 	}
-	return n
+	return sum
 }
 
-// add counts slots of a run. Those that it has given back count only where hosts do not matter.
+// add counts what a run has. What it has given back counts only where hosts do not matter.
 func (s *slotLimits) add(run slotsOf, sign int64) {
 	for _, c := range run.of.all {
-		n := run.held
-		if c.Wide() {
-			n = run.full
+		items := run.held
+		switch {
+		case c.shared():
+			items = run.whole
+		case c.Wide():
+			items = run.full
 		}
 		if at, bounded := s.cell(c, run.host); bounded {
-			s.used[at] += sign * n
+			s.used[at] += sign * charged(c.def, items)
 		}
 	}
 }
@@ -220,7 +240,7 @@ func (s *slotLimits) cell(c *counter, host int) (cell, bool) {
 	if s.most(c.slotRule, host) == unbounded {
 		return cell{}, false
 	}
-	if !c.EachHost {
+	if !c.EachHost || c.shared() {
 		host = -1
 	}
 	return cell{c, host}, true
@@ -248,92 +268,16 @@ func (s *slotLimits) mostOn(r *slotRule, h int) int64 {
 			cpus += slotsIn(vn.Available())
 		}
 	}
-	if most, bounded := r.Most(string(host.key.mom), cpus); bounded {
-		return most
-	}
-	return unbounded
-}
-
-// allowed returns how many more slots a host may give to jobs with some bounds, and by which of them that is so; nil: by none.
-func (w *world) allowed(h int, b *bounds) (least int64, by *counter) {
-	least = unbounded
-	if b == nil || w.idle || w.slots.of == nil {
-		return least, nil
-	}
-	for _, c := range b.all {
-		if left := w.room(c, h); left < least {
-			least, by = left, c
-		}
-	}
-	return least, by
-}
-
-// room returns how many more slots a counter allows on a host.
-func (w *world) room(c *counter, h int) int64 {
-	at, bounded := w.slots.of.cell(c, h)
-	if !bounded {
+	most, bounded := r.Most(string(host.key.mom), cpus)
+	switch {
+	case r.shared(): // wherever the job is
+		return charged(r.def, r.Amount(r.def))
+	case !bounded:
 		return unbounded
+	case r.Resource != "":
+		return charged(r.def, r.Amount(r.def))
 	}
-	left := w.slots.of.most(c.slotRule, h) - w.slots.of.used[at] - w.slots.extra[at]
-	for _, t := range w.slots.took {
-		if _, counts := w.slots.of.cell(c, int(t.host)); counts && (!c.EachHost || int(t.host) == h) {
-			left -= t.slots
-		}
-	}
-	return left
-}
-
-// takesOn notes that the present attempt takes slots of a host.
-func (w *world) takesOn(h int, b *bounds, slots int64) {
-	if b == nil || slots == 0 {
-		return
-	}
-	for i := range w.slots.took {
-		if t := &w.slots.took[i]; int(t.host) == h {
-			t.slots += slots
-			return
-		}
-	}
-	w.slots.took = append(w.slots.took, berth{host: int64(h), slots: slots})
-}
-
-// settleSlots counts what the present attempt has taken.
-func (w *world) settleSlots(b *bounds) {
-	if b == nil {
-		return
-	}
-	for _, t := range w.slots.took {
-		w.countOn(b, int(t.host), t.slots)
-	}
-	w.slots.took = w.slots.took[:0]
-}
-
-// countPlaced counts what was placed, or with a negative sign what is gone.
-func (w *world) countPlaced(b *bounds, placed spec.ExecVnode, sign int64) {
-	if b == nil || w.slots.of == nil {
-		return
-	}
-	for _, ch := range placed {
-		for _, part := range ch.Parts {
-			if i, ok := w.byVnode[part.Vnode]; ok {
-				w.countOn(b, w.nodes[i].host, sign*slotsIn(part.Items))
-			}
-		}
-	}
-}
-
-func (w *world) countOn(b *bounds, h int, slots int64) {
-	if b == nil || w.slots.of == nil || slots == 0 {
-		return
-	}
-	for _, c := range b.all {
-		if at, bounded := w.slots.of.cell(c, h); bounded {
-			if w.slots.extra == nil {
-				w.slots.extra = map[cell]int64{}
-			}
-			w.slots.extra[at] += slots
-		}
-	}
+	return most
 }
 
 // boundsOf returns what bounds the slots of a job, nil if nothing does. What a reservation has was granted as a whole.

@@ -4,29 +4,29 @@ import (
 	"slices"
 
 	"rampart/fsm/lsf"
-	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
-// overSlots returns the limit on slots, wherever they are, that one job more like j exceeds.
+// overSlots returns the limit on slots, or on another amount, wherever they are, that one job more like j exceeds.
 func (c *cycle) overSlots(j *state.Job) (why state.Wait, over bool) {
 	b := c.planner.boundsOf(j)
 	if b == nil || len(c.free.hosts) == 0 {
 		return why, false
 	}
-	def, _ := resource.Lookup("ncpus")
-	need := charged(def, j.Resources)
+	layout, _ := j.Attrs.Get(lsf.JobLayout, "")
 	c.free.slots.took = c.free.slots.took[:0]
 	for _, counter := range b.all {
-		if !counter.Wide() {
-			continue
+		def := counter.def
+		if !counter.Wide() && !counter.shared() || !counter.shared() && lsf.ReadLayout(layout).Once(def.Name) {
+			continue // of what a host gives once the sum says more than the job gets
 		}
+		need := charged(def, j.Resources)
 		left := c.free.room(counter, 0)
-		if need <= left {
+		if need == 0 || need <= left {
 			continue
 		}
-		most, _ := counter.Most("", 0)
+		most := c.free.slots.of.most(counter.slotRule, 0)
 		w := state.Wait{
 			Code: state.WaitLimit, Resource: def.Name, Queue: j.Queue, Request: text(def, need), Free: text(def, max(0, left)), Total: text(def, most),
 		}
@@ -36,7 +36,7 @@ func (c *cycle) overSlots(j *state.Job) (why state.Wait, over bool) {
 		case lsf.ReasonQueueUser:
 			w.Subject = state.Subject{Kind: 'u'}
 		default:
-			w = state.Wait{Code: state.WaitSlots, Words: lsf.AtHosts(counter.Reason, nil)}
+			w = state.Wait{Code: state.WaitSlots, Resource: counter.Resource, Words: lsf.AtHosts(counter.Reason, nil)}
 		}
 		return w, true
 	}
@@ -63,9 +63,38 @@ func (c *cycle) atLimits(cl *class) (state.Wait, bool) {
 		by, hosts = bound, append(hosts, string(c.free.hosts[h].key.mom))
 	}
 	if by == nil {
+		by, hosts = c.atAmounts(cl)
+	}
+	if by == nil {
 		return state.Wait{}, false
 	}
-	return state.Wait{Code: state.WaitSlots, Words: lsf.AtHosts(by.Reason, hosts)}, true
+	return state.Wait{Code: state.WaitSlots, Resource: by.Resource, Words: lsf.AtHosts(by.Reason, hosts)}, true
+}
+
+// atAmounts returns the limit on another amount than slots that keeps a class from hosts that have what it asks for, and these hosts.
+func (c *cycle) atAmounts(cl *class) (by *counter, hosts []string) {
+	for h := range c.free.hosts {
+		named, ok := c.free.namedBy(cl.chunks[0])
+		if !ok || named >= 0 && named != h {
+			continue
+		}
+		for i := range cl.chunks {
+			needs := cl.chunks[i].needs
+			if cl.place.Arrangement == spec.Pack {
+				needs = cl.sums
+			}
+			over := c.free.overAmount(h, cl.bounds, needs)
+			if over == nil || by != nil && over != by || !c.free.hasOn(h, needs) || !slices.ContainsFunc(c.free.hosts[h].nodes, func(n int) bool { return c.free.serves(n, cl, cl.chunks[i]) }) {
+				continue
+			}
+			by, hosts = over, append(hosts, string(c.free.hosts[h].key.mom))
+			break
+		}
+	}
+	if by != nil && by.Wide() {
+		hosts = nil
+	}
+	return by, hosts
 }
 
 // isSlots tells whether slots are what is needed.

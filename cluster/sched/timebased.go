@@ -198,7 +198,8 @@ func (r *reserving) countPlans(w *world, sign int64) {
 			continue
 		}
 		for i, a := range p.alloc {
-			w.countOn(p.bounds, w.nodes[i].host, sign*a.slots)
+			w.countOn(p.bounds, w.nodes[i].host, r.ncpus.Name, sign*a.slots)
+			w.countOn(p.bounds, w.nodes[i].host, r.mem.Name, sign*a.mem)
 		}
 	}
 }
@@ -234,8 +235,10 @@ func (c *cycle) promisePlan(w *waiter, cl *class, m mode, at pbs.Time, placed sp
 		k := state.Kept{Vnode: n.vnode.Name, Slots: min(p.alloc[i].slots, max(0, ncpus.left(i)), max(0, allowed))}
 		c.free.takesOn(n.host, cl.bounds, k.Slots)
 		if m.memory {
-			k.Mem = min(p.alloc[i].mem, max(0, mem.left(i)))
+			allowed, _ := c.free.allowedOf(n.host, cl.bounds, r.mem.Name)
+			k.Mem = min(p.alloc[i].mem, max(0, mem.left(i)), max(0, allowed))
 			k.Mem -= k.Mem % megabyte
+			c.free.takesOf(n.host, cl.bounds, r.mem.Name, k.Mem)
 		}
 		if k.Slots > 0 {
 			parts = append(parts, k)

@@ -31,6 +31,11 @@ func (l Layout) Given() bool {
 	return l.Unit || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once) > 0 })
 }
 
+// Once reports whether a host gives a resource to some kind of chunk once.
+func (l Layout) Once(resource string) bool {
+	return slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return slices.Contains(k.Once, resource) })
+}
+
 // String prints the layout as the attribute has it: "1:once=mem 2:scatter unit".
 func (l Layout) String() string {
 	var words []string

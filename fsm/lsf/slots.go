@@ -3,21 +3,25 @@ package lsf
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"rampart/fsm/resource"
 	"rampart/fsm/resreq"
 )
 
 // SlotOwner is whose slots are counted.
 type SlotOwner struct{ User, Group, Queue, Project string }
 
-// A SlotRule bounds the slots that some jobs have at a time (specification: reservation section 7).
+// A SlotRule bounds the slots, or the amount of a resource, that some jobs have at a time (specification: reservation section 7).
 type SlotRule struct {
+	Resource                       string // empty: slots
 	Reason                         string // of a job that it keeps waiting, in LSF's words
 	Users, Queues, Hosts, Projects Consumers
 	EachHost                       bool // slots are counted on each host by itself
 
 	slots  int64
+	amount resreq.Amount     // of the resource
 	perCPU Thousandths       // for each cpu of a host, where it is not 0
 	byHost map[string]*int64 // of hosts with a row of their own; nil: there is none
 	others *int64            // of those without; nil: it does not bound them
@@ -61,6 +65,18 @@ func (r *SlotRule) Most(host string, cpus int64) (most int64, bounded bool) {
 		return r.perCPU.Times(cpus), true
 	}
 	return r.slots, true
+}
+
+// Amount returns how much of the resource of the rule, of which there is a definition, there may be.
+func (r *SlotRule) Amount(def resource.Def) resource.List {
+	n := int64(r.amount / resreq.One)
+	switch def.Type {
+	case resource.Size:
+		return resource.List{{Name: def.Name, Value: resource.Kilobytes(n).String()}}
+	case resource.Float:
+		return resource.List{{Name: def.Name, Value: def.Measured(int64(r.amount) * (1_000_000 / int64(resreq.One)))}}
+	}
+	return resource.List{{Name: def.Name, Value: strconv.FormatInt(n, 10)}}
 }
 
 // Times returns the number times n, rounded up.
@@ -114,9 +130,11 @@ func (c *Config) SlotRules(queues []QueueSlots) []SlotRule {
 		}
 	}
 	for _, l := range c.Limits {
-		r := SlotRule{Reason: ReasonLimit, Users: l.Users, Queues: l.Queues, Hosts: l.Hosts, Projects: l.Projects, EachHost: l.Hosts.Each}
-		if l.wide() {
-			r.Reason = ReasonWideLimit
+		r := SlotRule{Reason: limitReason("slot", l.wide()), Users: l.Users, Queues: l.Queues, Hosts: l.Hosts, Projects: l.Projects, EachHost: l.Hosts.Each}
+		for _, q := range l.Quantities {
+			of := r
+			of.Resource, of.Reason, of.amount = q.Resource, limitReason(q.Resource, l.wide()), q.Amount
+			all = append(all, of)
 		}
 		if l.Slots != nil {
 			bySlots := r
@@ -136,10 +154,10 @@ func (l Limit) wide() bool {
 	return len(l.Users.Names)+len(l.Queues.Names)+len(l.Hosts.Names)+len(l.Projects.Names) == 0
 }
 
-// LimitsSlots reports whether a configuration bounds the slots of some jobs by whose they are.
+// LimitsSlots reports whether a configuration bounds the slots, or what else jobs have, of some jobs by whose they are.
 func (c *Config) LimitsSlots() bool {
 	return slices.ContainsFunc(c.Hosts, func(h Host) bool { return h.UserSlots != nil }) ||
-		slices.ContainsFunc(c.Limits, func(l Limit) bool { return l.Slots != nil || l.PerCPU != nil })
+		slices.ContainsFunc(c.Limits, func(l Limit) bool { return l.Slots != nil || l.PerCPU != nil || len(l.Quantities) > 0 })
 }
 
 // AtHosts says why some hosts take no job: a limit is reached, or their load is too high. Of many the first ones are named.
@@ -158,13 +176,16 @@ func AtHosts(reason string, hosts []string) string {
 
 // LimitAt returns the reason, and the hosts, of a text of AtHosts; false if it is none.
 func LimitAt(text string) (reason string, hosts []string, ok bool) {
-	known := []string{ReasonHostUser, ReasonQueueCPU, ReasonQueueHost, ReasonLimit, ReasonWideLimit, ReasonRecent}
+	known := []string{ReasonHostUser, ReasonQueueCPU, ReasonQueueHost, ReasonRecent}
 	for _, index := range LoadIndices {
 		known = append(known, loadReasons[index])
 	}
 	if index, ok := strings.CutPrefix(text, reasonExternal); ok {
 		index, _, _ = strings.Cut(index, ")")
 		known = append(known, ReasonLoad(index))
+	}
+	if named, _, ok := strings.Cut(strings.TrimPrefix(text, reasonLimitBegin), ")"); ok && strings.HasPrefix(text, reasonLimitBegin) {
+		known = append(known, limitReason(named, false), limitReason(named, true))
 	}
 	for _, reason := range known {
 		names, found := strings.CutPrefix(text, strings.TrimSuffix(reason, ";")+": ")

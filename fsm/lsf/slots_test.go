@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
 )
 
 // Section 7 of docs/spec/reservation.md: whom a rule counts together, and how many slots it allows on which host (RSV-52, RSV-53).
@@ -18,7 +21,7 @@ func TestSlotRules(t *testing.T) {
 			{Name: "sum", Users: Consumers{Names: []string{"u1", "staff"}}, Hosts: Consumers{Names: []string{"hosta", "hostb"}}, Slots: n(8)},
 			{Name: "each", Users: Consumers{Names: []string{AllHosts, "~u9"}, Each: true}, Projects: Consumers{Names: []string{"p"}, Each: true}, Slots: n(0)},
 			{Name: "cpus", Hosts: Consumers{Names: []string{"hosta"}}, PerCPU: &half},
-			{Name: "memory", Quantities: []Quantity{{Resource: "mem", Amount: 1}}},
+			{Name: "memory", Quantities: []Quantity{{Resource: "mem", Amount: 2048 * resreq.One}}},
 		},
 	}
 	rules := c.SlotRules([]QueueSlots{{Name: "q", PerCPU: "1.5", PerHost: "0", InAll: "4", PerUser: "2"}, {Name: "none"}})
@@ -27,7 +30,7 @@ func TestSlotRules(t *testing.T) {
 		for _, r := range rules {
 			whom, bounded := r.Whom(o)
 			most, here := r.Most(host, 4)
-			if bounded && here {
+			if bounded && here && r.Resource == "" {
 				all = append(all, fmt.Sprintf("%s %d %s%s%s %t/%t", strings.Fields(r.Reason)[0], most, whom.User, whom.Queue, whom.Project, r.EachHost, r.Wide()))
 			}
 		}
@@ -46,8 +49,18 @@ func TestSlotRules(t *testing.T) {
 			t.Errorf("%+v on %s:\n%s, want\n%s", x.owner, x.host, got, x.want)
 		}
 	}
-	if !c.LimitsSlots() || (&Config{Limits: c.Limits[4:], Hosts: c.Hosts[1:2]}).LimitsSlots() {
+	if !c.LimitsSlots() || !(&Config{Limits: c.Limits[4:]}).LimitsSlots() || (&Config{Hosts: c.Hosts[1:2]}).LimitsSlots() {
 		t.Error("LimitsSlots")
+	}
+	last := rules[len(rules)-1]
+	mem, _ := resource.Lookup("mem")
+	if last.Resource != "mem" || last.Reason != "Resource (mem) limit defined cluster-wide has been reached;" || last.Amount(mem)[0].Value != "2048kb" {
+		t.Errorf("%+v", last)
+	}
+	for text, want := range map[string]resource.Def{"3": {Name: "lic", Type: resource.Long}, "3.5": {Name: "lic", Type: resource.Float}} {
+		if got := (&SlotRule{amount: 3500}).Amount(want); got[0].Value != text {
+			t.Errorf("%s: %v", text, got)
+		}
 	}
 	if got := Thousandths(1500).Times(3); got != 5 {
 		t.Errorf("1.5 for each of 3 cpus is %d, want 5: it is rounded up", got)

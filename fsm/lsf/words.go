@@ -187,6 +187,18 @@ const (
 	ReasonLimit     = "Resource (slot) limit defined on host, queue, user or project has been reached;"
 )
 
+// reasonLimitBegin is how the reason begins of a job that a section Limit keeps waiting; what it bounds comes next.
+const reasonLimitBegin = "Resource ("
+
+// limitReason returns the reason of a job that a section Limit keeps waiting: one for all, or for some.
+func limitReason(what string, wide bool) string {
+	reason := ReasonLimit
+	if wide {
+		reason = ReasonWideLimit
+	}
+	return strings.Replace(reason, "(slot)", "("+what+")", 1)
+}
+
 // ReasonOfUsage returns the reason of a job that cannot reserve what it asks of a resource.
 func ReasonOfUsage(resource string) string { return fmt.Sprintf(ReasonUsage, resource) }
 

@@ -158,10 +158,12 @@ func (r *reader) limit(s section, e entry) {
 	case l.PerCPU != nil && len(l.Hosts.Names) == 0:
 		r.warn(s, "SLOTS_PER_PROCESSOR without PER_HOST or HOSTS; ignored")
 	default:
-		r.out.Config.Limits = append(r.out.Config.Limits, l)
-		if len(l.Quantities) > 0 {
-			r.notYet(s, "MEM, SWP, TMP or RESOURCE of limit "+l.Name)
+		for _, q := range l.Quantities {
+			if known, _ := r.site.Resource(q.Resource); known.Shared && len(l.Hosts.Names) > 0 {
+				r.warn(s, "resource %s of limit %s belongs to no host: HOSTS and PER_HOST mean nothing for it; ignored", q.Resource, l.Name)
+			}
 		}
+		r.out.Config.Limits = append(r.out.Config.Limits, l)
 	}
 }
 
@@ -173,6 +175,8 @@ func (r *reader) quantity(s section, l *lsf.Limit, name, value string) {
 		r.warn(s, "resource %s of a limit is not a numeric consumable resource; ignored", name)
 	case !number:
 		r.invalid(s, "the limit of "+name, value, "a number")
+	case slices.ContainsFunc(l.Quantities, func(q lsf.Quantity) bool { return q.Resource == name }):
+		r.warn(s, "a second amount of %s in one limit; ignored", name)
 	default:
 		l.Quantities = append(l.Quantities, lsf.Quantity{Resource: name, Amount: a})
 	}
