@@ -86,7 +86,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	}
 	cl = c.planner.classFor(j, cl)
 	why, tried := c.reasons[cl]
-	told := c.waiting < c.exact && len(c.plan.Comments) < c.comments
+	told := c.waiting < c.exact && !c.mute()
 	if told {
 		c.logConsidered(j, id)
 	}

@@ -242,7 +242,7 @@ func (w *world) real(vn *state.Vnode, res state.Reserved) resource.List {
 // tryInside is try for a job of a reservation: neither other jobs nor the limits of the server stand in its way, and it
 // stands in nobody's.
 func (c *cycle) tryInside(j *state.Job, id pbs.JobID, cl *class, in *inside) bool {
-	if c.waiting < c.exact && len(c.plan.Comments) < c.comments {
+	if c.waiting < c.exact && !c.mute() {
 		c.logConsidered(j, id)
 	}
 	why, tried := c.reasons[cl]

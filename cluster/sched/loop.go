@@ -79,8 +79,8 @@ const (
 	decidesFactor = 1
 	// inFlight is how many proposals wait for their commit at a time.
 	inFlight = 256
-	// commentsEvery bounds how often comments are written.
-	commentsEvery = time.Second
+	// commentsEvery bounds how often comments are written: few and often, for a cycle is the longer the more it has to say.
+	commentsEvery = 250 * time.Millisecond
 	// commentsAtOnce is how many jobs one command comments on.
 	commentsAtOnce = 250
 )

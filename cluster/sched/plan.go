@@ -96,7 +96,7 @@ type limits struct {
 	exact int
 }
 
-var usual = limits{starts: 1000, comments: 1000, lines: 1000, exact: 100}
+var usual = limits{starts: 1000, comments: 250, lines: 1000, exact: 100}
 
 // neverLine follows in the log what no job of the class can have.
 const neverLine = "Job will never run with the resources currently configured in the complex"
@@ -248,7 +248,7 @@ func (c *cycle) saidAll(l line) bool {
 	case !held, c.mayKeep(l.job, l.job.Queue, l.class):
 		return false
 	}
-	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Wait == wait.Kind()
+	return c.mute() || c.waiting >= c.exact && l.of.Wait == wait.Kind()
 }
 
 // restSaid tells whether saidAll will be true of whatever job comes next in a line of which one was looked at: to find that
@@ -267,7 +267,7 @@ func (c *cycle) restSaid(l line) bool {
 	if !why.wait.Never && (c.plansForAny() && c.mayPromise(l.of.Queue, l.class) || c.anyMayPreempt(l.of.Queue)) {
 		return false
 	}
-	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Wait == why.wait.Kind()
+	return c.mute() || c.waiting >= c.exact && l.of.Wait == why.wait.Kind()
 }
 
 // A reason says why a class cannot start now.
@@ -326,7 +326,7 @@ func (c *cycle) started(name pbs.QueueName) bool {
 // would rewrite the comments of all. That of an array says when it began.
 func (c *cycle) explain(j *state.Job, why state.Wait) {
 	c.waiting++
-	if j.State != pbs.Queued || j.Says(why, c.waiting > c.exact) || len(c.plan.Comments) >= c.comments {
+	if j.State != pbs.Queued || j.Says(why, c.waiting > c.exact) || c.mute() {
 		return
 	}
 	c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Why: why})

@@ -334,15 +334,15 @@ func TestMake_WhatMustNotStart(t *testing.T) {
 
 func TestMake_CommentsAreNotRepeated(t *testing.T) {
 	if build.Raced && testing.Short() {
-		t.Skip("three hundred jobs and one goroutine: short tests play it without the race detector")
+		t.Skip("two hundred jobs and one goroutine: short tests play it without the race detector")
 	}
 	b := newBench(t)
 	b.host("hosta", "hosta:ncpus=8,mem=1gb")
-	for range 300 {
+	for range 200 {
 		b.submit("ncpus=9")
 	}
 	p := b.plan()
-	if len(p.Comments) != 300 {
+	if len(p.Comments) != 200 {
 		t.Errorf("%d comments", len(p.Comments))
 	}
 	considered, placed := 0, 0

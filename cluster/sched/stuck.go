@@ -61,12 +61,17 @@ func (c *cycle) fails(cl *class) {
 	}
 }
 
-// enough tells whether some of the hosts may have enough for one chunk of a class of one kind, or for all if they have to be on one host.
-func (w *world) enough(cl *class, hosts []int) bool {
-	needs := cl.chunks[0].needs
+// least returns what a host has at least that takes part in a start of a class of one kind: one chunk, or all that have to be together.
+func (cl *class) least() []need {
 	if cl.place.Arrangement == spec.Pack {
-		needs = cl.sums
+		return cl.sums
 	}
+	return cl.chunks[0].needs
+}
+
+// enough tells whether some of the hosts may have enough for a class of one kind.
+func (w *world) enough(cl *class, hosts []int) bool {
+	needs := cl.least()
 	for _, h := range hosts {
 		if w.hasOn(h, needs) {
 			return true
@@ -84,6 +89,60 @@ func (w *world) hasOn(h int, needs []need) bool {
 	return true
 }
 
+// mostKept bounds the hosts that the next cycle looks at again because they are promised.
+const mostKept = mostFreed / 2
+
+// stuckFor tells whether a class that fitted nowhere in the last cycle still does not for as long as the shortest job of its line
+// runs, since others are to have what was freed. The next cycle looks at those hosts again: they are not what the class was found
+// not to fit on.
+func (c *cycle) stuckFor(l *line) bool {
+	p, f, cl := c.planner, c.future, l.class
+	if cl.stuck == 0 || cl.stuck+1 != p.cycle || p.given.lost || f == nil || f.pooled || c.reserving != nil {
+		return false
+	}
+	end := f.end(p.shortest(c.view, *l))
+	needs := cl.least()
+	for _, h := range p.given.hosts {
+		if c.free.hasOn(h, needs) && (f.leaves(c.free, h, needs, end) || !p.taken.keep(h)) {
+			return false
+		}
+	}
+	return true
+}
+
+// keep notes a host that nobody has changed, unless there are too many of those; true: it is noted.
+func (f *freed) keep(h int) bool {
+	if f.lost || slices.Contains(f.hosts, h) {
+		return true
+	}
+	if len(f.hosts) >= mostKept {
+		return false
+	}
+	f.hosts = append(f.hosts, h)
+	return true
+}
+
+// leaves tells whether a host may have enough until an end beside what others are to have of it before.
+func (f *future) leaves(w *world, h int, needs []need, end pbs.Time) bool {
+	for _, n := range needs {
+		c, sum := w.column(n.def), int64(0)
+		for _, i := range w.hosts[h].nodes {
+			if !w.nodes[i].usable {
+				continue
+			}
+			left := c.left(i)
+			if s := f.at(w, i, false); s.busy {
+				left -= min(left, s.Rise(n.def.Name, f.now, end))
+			}
+			sum = plus(sum, left)
+		}
+		if sum < n.amount {
+			return false
+		}
+	}
+	return true
+}
+
 // passing is what a cycle has passed over.
 type passing struct {
 	sorted  []int32       // lines that were quiet when it did, in their order
@@ -91,6 +150,7 @@ type passing struct {
 	last    line          // that was looked at last
 	looked  int           // lines that were looked at since
 	changes int           // of what is free, before it did
+	mute    bool          // the comments were used up when it did
 	began   bool          // it has passed over some
 	plain   pbs.QueueName // a queue that was found to be plain
 	known   bool
@@ -109,8 +169,9 @@ func (c *cycle) next(waits *lanes) *lane {
 	return lane
 }
 
-// passOver takes the quiet lines out of the others, and brings those back that may be so no more. To look through all lines costs
-// about as much as to look at every sixteenth of them, and is not done more often than that.
+// passOver takes the quiet lines out of the others, once more when the comments are used up and more of them are quiet, and brings
+// those back that may be so no more. To look through all lines costs about as much as to look at every sixteenth of them, and is not
+// done more often than that.
 func (c *cycle) passOver(l *lines) {
 	p := &c.passing
 	if p.began && c.free.changes != p.changes {
@@ -127,10 +188,12 @@ func (c *cycle) passOver(l *lines) {
 		p.sorted, p.heap = nil, nil
 		l.init()
 	}
-	if p.began || p.looked < l.len()/16 || !c.mayPassOver() {
+	more := p.began && c.mute() && !p.mute
+	if !more && (p.began || p.looked < l.len()/16) || !c.mayPassOver() {
 		return
 	}
-	p.began, p.looked, p.changes, p.known = true, 0, c.free.changes, false
+	p.began, p.looked, p.changes, p.mute, p.known = true, 0, c.free.changes, c.mute(), false
+	var sorted []int32
 	quiet := func(to *[]int32) func(int32) bool {
 		return func(i int32) bool {
 			is := c.quiet(&l.all[i])
@@ -140,8 +203,9 @@ func (c *cycle) passOver(l *lines) {
 			return is
 		}
 	}
-	l.sorted = slices.DeleteFunc(l.sorted, quiet(&p.sorted))
+	l.sorted = slices.DeleteFunc(l.sorted, quiet(&sorted))
 	l.heap = slices.DeleteFunc(l.heap, quiet(&p.heap))
+	p.sorted = merged(l.all, p.sorted, sorted)
 	l.init()
 }
 
@@ -158,16 +222,24 @@ func (c *cycle) onlyRoom() bool {
 	return len(c.planner.dynamic) == 0 && c.order.shares == nil && !c.order.bounded && c.hours.begins == 0 && c.hours.turns == 0
 }
 
+// mute tells whether no more jobs are told why they wait.
+func (c *cycle) mute() bool { return len(c.plan.Comments) >= c.comments }
+
 // quiet tells whether nothing of a line would come into the plan.
 func (c *cycle) quiet(l *line) bool {
-	if l.alone || l.class.lines > 1 || !c.plain(l.of.Queue) || !c.stuck(l.class) {
+	if l.alone || l.class.lines > 1 || !c.plain(l.of.Queue) || !c.stuck(l.class) && (!c.mute() || !c.stuckFor(l)) {
 		return false
+	}
+	plans := c.plansForAny()
+	if c.mute() && !plans {
+		c.fails(l.class)
+		return true
 	}
 	why, _ := c.cause(l.class)
-	if l.of.Wait != why.Kind() && len(c.plan.Comments) < c.comments {
+	if l.of.Wait != why.Kind() && !c.mute() {
 		return false
 	}
-	if c.plansForAny() && !why.Never {
+	if plans && !why.Never {
 		_, depth := c.depth(l.of.Queue)
 		if depth == 0 || c.mayPromise(l.of.Queue, l.class) {
 			return false // it may be a top job
@@ -208,7 +280,7 @@ func (c *cycle) allTooLong(l line) bool {
 	if !met || !c.plain(l.of.Queue) || c.future.end(c.planner.shortest(c.view, l)) < known.until {
 		return false
 	}
-	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Wait == known.why.Kind()
+	return c.mute() || c.waiting >= c.exact && l.of.Wait == known.why.Kind()
 }
 
 // shortest returns for how long each job of a line runs at least. The line is the only one of its class.

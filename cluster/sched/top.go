@@ -219,7 +219,7 @@ func (c *cycle) demote() {
 	forget := c.view.Server().Bool("clear_topjob_estimates_enable")
 	for j := range c.view.Foreseen() {
 		wasTop := j.IsTop()
-		if len(c.plan.Comments) >= c.comments || !wasTop && !forget {
+		if c.mute() || !wasTop && !forget {
 			return // top jobs come first
 		}
 		top, told := c.foreseen[j.ID]
