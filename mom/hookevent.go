@@ -147,7 +147,7 @@ func failedOf(t task.Task, parts spec.ExecVnode, vnodes []hook.Object) []hook.Ob
 func (r hookRunner) job(t task.Task) hook.Object {
 	o := hook.Object{Name: string(t.Key.Job), MS: !t.Sister()}
 	for _, a := range t.Attrs {
-		if a.Name != "resources_used" {
+		if a.Name != "resources_used" && a.Value != "" { // what was unset has no value
 			o.Attrs = append(o.Attrs, hook.Attr{a.Name, a.Resource, a.Value})
 		}
 	}

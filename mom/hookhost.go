@@ -2,9 +2,9 @@ package mom
 
 import (
 	"context"
+	"slices"
 	"time"
 
-	"rampart/fsm/pbs"
 	"rampart/mom/hook"
 	"rampart/mom/spool"
 	"rampart/mom/task"
@@ -21,34 +21,37 @@ func (m *Mom) keepHooks(ctx context.Context, l *life) {
 	}
 	r := hookRunner{m, l}
 	done := make(chan string, 16)
-	busy, due, started := map[string]bool{}, map[string]time.Time{}, map[string]string{}
+	busy, last, started := map[string]bool{}, map[string]lastRun{}, map[string]string{}
 	tick := time.NewTicker(hooksLookEvery)
 	defer tick.Stop()
 	for {
-		for _, h := range l.hooks.store.At("exechost_startup") {
-			if version := h.Script + h.Config; started[h.Name] != version && !busy["/startup"] {
-				started[h.Name], busy["/startup"] = version, true
-				l.wg.Go(func() {
-					r.startup(ctx, h)
-					finished(ctx, done, "/startup")
-				})
+		if list := newOf(l.hooks.store.At("exechost_startup"), started); len(list) > 0 && !busy["/startup"] {
+			for _, h := range list {
+				started[h.Name] = versionOf(h)
 			}
+			busy["/startup"] = true
+			l.wg.Go(func() {
+				r.startup(ctx, list)
+				finished(ctx, done, "/startup")
+			})
 		}
 		for _, h := range l.hooks.store.At("exechost_periodic") {
-			if key := h.Name; !busy[key] && !time.Now().Before(due[key]) {
-				busy[key] = true
-				l.wg.Go(func() {
-					r.periodic(ctx, h)
-					finished(ctx, done, key)
-				})
+			key := h.Name
+			if busy[key] || last[key].rests(h, time.Now()) {
+				continue
 			}
+			busy[key], last[key] = true, lastRun{seq: h.Seq}
+			l.wg.Go(func() {
+				r.periodic(ctx, h)
+				finished(ctx, done, key)
+			})
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case key := <-done:
 			busy[key] = false
-			due[key] = time.Now().Add(freqOf(l, key))
+			last[key] = lastRun{last[key].seq, time.Now()}
 		case <-l.hooks.again:
 			clear(started)
 		case <-tick.C:
@@ -63,37 +66,48 @@ func finished(ctx context.Context, done chan<- string, key string) {
 	}
 }
 
-// freqOf is how long a periodic hook rests after its run.
-func freqOf(l *life, name string) time.Duration {
-	for _, h := range l.hooks.store.At("exechost_periodic") {
-		if h.Name == name {
-			return max(h.Seconds("freq"), time.Second)
-		}
-	}
-	return 0
+// newOf returns the hooks of which this version has not been started.
+func newOf(all []hook.Hook, started map[string]string) []hook.Hook {
+	return slices.DeleteFunc(slices.Clone(all), func(h hook.Hook) bool { return started[h.Name] == versionOf(h) })
 }
 
-func (r hookRunner) startup(ctx context.Context, h hook.Hook) {
+func versionOf(h hook.Hook) string { return h.Script + h.Config }
+
+// A lastRun is that of a periodic hook: which one it was, and when it ended.
+type lastRun struct {
+	seq   uint64
+	ended time.Time
+}
+
+// rests tells whether it is too early for a hook: it rests for its freq after each run, but not one that was made anew.
+func (l lastRun) rests(h hook.Hook, now time.Time) bool {
+	return l.seq == h.Seq && now.Before(l.ended.Add(max(h.Seconds("freq"), time.Second)))
+}
+
+// startup runs hooks of the start one after the other.
+func (r hookRunner) startup(ctx context.Context, list []hook.Hook) {
 	e := &hook.Event{Event: "exechost_startup", VnodesSettable: true, Vnodes: r.vnodes()}
-	out := r.runSome(ctx, e, nil, []hook.Hook{h}, false)
+	out := r.runSome(ctx, e, nil, list, false)
 	if ctx.Err() != nil {
 		return
 	}
-	wishes := &spool.Hook{Name: h.Name}
-	switch {
-	case out.Failure != "":
-		failAction(wishes, e.Event, &h)
-	case out.Rejected == nil:
-		recovered(wishes, e.Event, &h)
+	for _, h := range out.Done {
+		wishes := &spool.Hook{Name: h.Name}
+		if recovered(wishes, e.Event, &h); wishes.Clear != "" {
+			r.append(spool.TaskKey{}, wishes)
+		}
 	}
-	if wishes.Offline != "" || wishes.Clear != "" {
-		r.append(spool.TaskKey{}, wishes)
-	}
-	if out.Rejected != nil {
-		r.sendVnodes(spool.TaskKey{}, out)
+	if out.Rejected == nil {
+		r.send(nil, out)
 		return
 	}
-	r.send(nil, out)
+	if out.Failure != "" {
+		wishes := &spool.Hook{Name: out.Rejected.Name}
+		if failAction(wishes, e.Event, out.Rejected); wishes.Offline != "" {
+			r.append(spool.TaskKey{}, wishes)
+		}
+	}
+	r.sendVnodes(spool.TaskKey{}, out)
 }
 
 // periodic runs one hook, with the jobs of the host.
@@ -122,12 +136,8 @@ func (r hookRunner) periodic(ctx context.Context, h hook.Hook) {
 		if !ok {
 			continue
 		}
-		if used := r.usedOf(edits); len(used) > 0 {
-			if err := run.Tell(ctx, task.Hooked{Used: used}); err != nil && ctx.Err() == nil {
-				r.mom.lines.Job(pbs.LogError, run.Task().Key.Job, "resources_used of hook "+h.Name+": "+err.Error())
-			}
-		}
 		wishes, key := &spool.Hook{Name: h.Name}, run.Task().Key
+		r.noted(ctx, key, edits)
 		if wishOf(wishes, key, edits); len(wishes.Rerun)+len(wishes.Delete)+len(wishes.Jobs) == 0 {
 			continue
 		}

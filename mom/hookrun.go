@@ -69,7 +69,7 @@ func (r hookRunner) start(ctx context.Context, t task.Task, e *hook.Event) (outc
 		return outcome{&hook.Outcome{}}, r.refused(&t, e.Event, out)
 	}
 	r.send(&t, out)
-	if err := r.variables(ctx, t.Key, out); err != nil {
+	if err := r.note(ctx, t.Key, out.Job); err != nil {
 		return out, err
 	}
 	if out.Job != nil && len(out.Job.Release) > 0 && t.Prunable() {
@@ -78,16 +78,33 @@ func (r hookRunner) start(ctx context.Context, t task.Task, e *hook.Event) (outc
 	return out, nil
 }
 
-// variables gives the job the variables that hooks have set: its programs find them, the first one included.
-func (r hookRunner) variables(ctx context.Context, k spool.TaskKey, out outcome) error {
-	if out.Job == nil || out.Job.Set["Variable_List"] == nil {
+// note gives the job what hooks have set of it: those of later events see it, and its programs find the variables, the first
+// one included.
+func (r hookRunner) note(ctx context.Context, k spool.TaskKey, edits *hook.Edits) error {
+	used, attrs := r.usedOf(edits), attrsOf(edits)
+	if len(used)+len(attrs) == 0 {
 		return nil
 	}
 	runner := r.life.task(k)
 	if runner == nil {
 		return pbs.Refuse(pbs.UnknownJob)
 	}
-	return runner.Tell(ctx, task.Alter{Attrs: task.Attrs{{Name: "Variable_List", Value: *out.Job.Set["Variable_List"]}}})
+	if len(used) > 0 {
+		if err := runner.Tell(ctx, task.Hooked{Used: used}); err != nil {
+			return err
+		}
+	}
+	if len(attrs) > 0 {
+		return runner.Tell(ctx, task.Alter{Attrs: attrs})
+	}
+	return nil
+}
+
+// noted notes what hooks have set of a job that goes on without it, too.
+func (r hookRunner) noted(ctx context.Context, k spool.TaskKey, edits *hook.Edits) {
+	if err := r.note(ctx, k, edits); err != nil && ctx.Err() == nil {
+		r.mom.lines.Job(pbs.LogError, k.Job, "what hooks have set is not kept: "+err.Error())
+	}
 }
 
 // Patience implements task.Hooks.
@@ -144,8 +161,10 @@ func (r hookRunner) Ending(ctx context.Context, t task.Task) []spool.Used {
 			r.exiting(t.Key)
 		}
 		out := r.run(ctx, r.jobEvent(t, event), &t, true)
-		used = append(used, r.usedOf(out.Job)...)
+		more := r.usedOf(out.Job)
+		used = append(used, more...)
 		r.send(&t, out)
+		t = t.Hooking(more).Altered(attrsOf(out.Job)) // for the hooks of the next event
 	}
 	return used
 }
@@ -186,6 +205,7 @@ func (r hookRunner) At(ctx context.Context, event string, t task.Task, pid int) 
 		return fmt.Errorf("%s: %w", out.Message, task.ErrHook)
 	}
 	r.send(&t, out)
+	r.noted(ctx, t.Key, out.Job)
 	return nil
 }
 
@@ -200,6 +220,7 @@ func (r hookRunner) Terminating(ctx context.Context, t task.Task) error {
 	}
 	if out.Rejected == nil {
 		r.send(&t, out)
+		r.noted(ctx, t.Key, out.Job)
 		return nil
 	}
 	r.mom.lines.Job(pbs.LogJob, t.Key.Job, out.Message)

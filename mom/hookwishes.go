@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -73,6 +74,26 @@ func (r hookRunner) usedOf(edits *hook.Edits) []spool.Used {
 			text = q.String()
 		}
 		all = append(all, spool.Used{Resource: res, Type: kind.String(), Value: text})
+	}
+	return all
+}
+
+// attrsOf returns what hooks have set of the other attributes of a job; what they have unset has no value.
+func attrsOf(edits *hook.Edits) task.Attrs {
+	if edits == nil {
+		return nil
+	}
+	var all task.Attrs
+	for _, name := range slices.Sorted(maps.Keys(edits.Set)) {
+		base, res, _ := strings.Cut(name, ".")
+		if base == "resources_used" {
+			continue
+		}
+		a := task.Attr{Name: base, Resource: res}
+		if value := edits.Set[name]; value != nil {
+			a.Value = *value
+		}
+		all = append(all, a)
 	}
 	return all
 }

@@ -48,12 +48,12 @@ func (l *lastShares) keep(t task.Task, now time.Time) {
 	l.oldest = append(l.oldest, t.Key)
 }
 
-// of returns what a forgotten part has used, nothing where it is not known or the caller is not the mother superior.
+// of returns what a forgotten part has used, nil where it is not known or the caller is not the mother superior.
 func (l *lastShares) of(k spool.TaskKey, caller pbs.HostName) *api.Share {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s, ok := l.shares[k]; ok && s.mother == caller {
 		return s.share
 	}
-	return &api.Share{}
+	return nil
 }

@@ -172,7 +172,7 @@ func (s sister) lastShare(ctx context.Context, r *api.EndPartRequest) *api.Share
 	if l := s.running(); l != nil {
 		return l.last.of(spool.TaskKey{Job: pbs.JobID(r.GetJob()), Run: pbs.RunCount(r.GetRunCount())}, caller.Host)
 	}
-	return &api.Share{}
+	return nil
 }
 
 // endOf is what a part hears of its end.

@@ -56,7 +56,10 @@ func share(t task.Task) *api.Share {
 }
 
 func shareOf(s *api.Share) task.Share {
-	out := task.Share{Peak: task.Peak{CPU: time.Duration(s.GetCpuNanos()), RSS: s.GetRss(), VSize: s.GetVsize(), Percent: s.GetPercent()}}
+	if s == nil { // it is not known any more
+		return task.Share{}
+	}
+	out := task.Share{Peak: task.Peak{CPU: time.Duration(s.GetCpuNanos()), RSS: s.GetRss(), VSize: s.GetVsize(), Percent: s.GetPercent()}, Hooked: []spool.Used{}}
 	for _, u := range s.GetHooked() {
 		out.Hooked = append(out.Hooked, spool.Used{Resource: u.GetResource(), Type: u.GetType(), Value: u.GetValue()})
 	}

@@ -147,18 +147,21 @@ func (b *Batch) alterJob(ctx context.Context, p person, j *state.Job, changes []
 	return append(changes, more...), nil
 }
 
-// jobHooks asks the hooks of an event about a job that they cannot change.
-func (b *Batch) jobHooks(ctx context.Context, p person, event string, j *state.Job, edit func(e *hook.Event)) error {
-	if !p.view.HasHooksAt(event) {
-		return nil
+// movedTo asks the hooks of movejob about a job that is to be moved, and returns the queue into which they let it.
+func (b *Batch) movedTo(ctx context.Context, p person, j *state.Job, queue pbs.QueueName) (pbs.QueueName, error) {
+	if !p.view.HasHooksAt("movejob") {
+		return queue, nil
 	}
 	job := jobObject(p.view, j)
-	e := &hook.Event{Event: event, Job: &job}
-	if edit != nil {
-		edit(e)
+	setQueue(&job, string(queue))
+	out, err := b.runHooks(ctx, p, &hook.Event{Event: "movejob", Job: &job, SrcQueue: string(j.Queue), Settable: []string{"queue"}})
+	if out == nil || err != nil || out.Job == nil {
+		return queue, err
 	}
-	_, err := b.runHooks(ctx, p, e)
-	return err
+	if other := out.Job.Set["queue"]; other != nil && *other != "" {
+		return queueOf(p.view, *other)
+	}
+	return queue, nil
 }
 
 // setQueue makes a job in an event one of the queue.

@@ -272,3 +272,27 @@ func TestHooks_SubmissionWaitsForPostqueuejob(t *testing.T) {
 		t.Error("the hooks have seen it")
 	}
 }
+
+// A hook of movejob sends a job elsewhere; a queue that is none refuses the move.
+func TestHooks_MovejobChoosesTheQueue(t *testing.T) {
+	to := "third"
+	b, s := hookedBench(t, "movejob", func(*hook.Event) *hook.Outcome { return accepted(map[string]string{"queue": to}) })
+	for _, name := range []string{"other", "third"} {
+		if err := b.manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_QUEUE, name,
+			set("queue_type", "Execution"), set("enabled", "True"), set("started", "True")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := b.mustSubmit("ann@h", set("Job_Name", "x"))
+	move := func() error {
+		_, err := b.Batch.Move(b.as("ann@h"), request(&api.MoveRequest{Job: string(id), Destination: "other"}, ""))
+		return err
+	}
+	if err := move(); err != nil || b.job(id).Queue != "third" || s.last().Job.Get("queue", "") != "other" || s.last().SrcQueue != "workq" {
+		t.Errorf("moved with %v into %s, the hook saw %+v", err, b.job(id).Queue, s.last())
+	}
+	to = "none"
+	if err := move(); pbs.CodeOf(err) != pbs.UnknownQueue || b.job(id).Queue != "third" {
+		t.Errorf("moved with %v into %s", err, b.job(id).Queue)
+	}
+}

@@ -11,7 +11,6 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
-	"rampart/mom/hook"
 	"rampart/transport/api"
 )
 
@@ -31,10 +30,7 @@ func (b *Batch) Move(ctx context.Context, r *connect.Request[api.MoveRequest]) (
 		if err := mayChange(p, j, typeMove); err != nil {
 			return nil, err
 		}
-		err = b.jobHooks(ctx, p, "movejob", j, func(e *hook.Event) {
-			e.SrcQueue = string(j.Queue)
-			setQueue(e.Job, string(queue))
-		})
+		queue, err = b.movedTo(ctx, p, j, queue)
 		return &command.MoveJob{Job: j.ID, Queue: queue, Privileged: p.perm >= attr.Operator}, err
 	})
 	return reply(&api.MoveReply{}, err)

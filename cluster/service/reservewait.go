@@ -11,7 +11,6 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
-	"rampart/mom/hook"
 	"rampart/transport"
 	"rampart/transport/api"
 )
@@ -186,11 +185,7 @@ func (b *Batch) moveJob(ctx context.Context, queue pbs.QueueName, job string) er
 	if err := mayChange(p, j, typeMove); err != nil {
 		return b.told(err)
 	}
-	err = b.jobHooks(ctx, p, "movejob", j, func(e *hook.Event) {
-		e.SrcQueue = string(j.Queue)
-		setQueue(e.Job, string(queue))
-	})
-	if err != nil {
+	if queue, err = b.movedTo(ctx, p, j, queue); err != nil {
 		return err
 	}
 	_, err = b.commit(ctx, p.user, &command.MoveJob{Job: j.ID, Queue: queue, Privileged: p.perm >= attr.Operator})

@@ -355,7 +355,10 @@ func TestHookWishes_Jobs(t *testing.T) {
 		t.Errorf("set by a hook: %+v", j)
 	}
 	again := &HookWishes{Source: Source{Host: "a", Spool: "s", Seq: 3}, Hook: "p", Rerun: []ReportedTask{{Job: id, RunCount: j.RunCount}}}
-	w.must(again)
+	asked := w.asked(again)
+	if len(asked) != 1 || asked[0] != "root@a" {
+		t.Errorf("queued again at the wish of %q", asked)
+	}
 	w.must(&JobEnded{Source: Source{Host: "a", Spool: "s", Seq: 4}, Job: id, RunCount: j.RunCount, ExitStatus: -3, NeverStarted: true})
 	if j, _ := w.View().Job(id); j.State != pbs.Held || j.Holds != pbs.HoldSystem {
 		t.Errorf("after the run: %s, holds %v", j.State, j.Holds)
@@ -443,5 +446,35 @@ func TestHookWishes_RestartsTheCycle(t *testing.T) {
 	}
 	if w.View().Index() == before {
 		t.Error("nothing for the scheduler to see")
+	}
+}
+
+// asked runs a command and returns who has asked for the ends that it causes.
+func (w *writer) asked(c Command) (by []string) {
+	w.t.Helper()
+	w.index++
+	out, events := Run(w.Store, w.index, 1, Entry{Time: pbs.Time(w.index), Proposals: []Proposal{{Commands: []Command{c}}}})
+	w.Publish()
+	if err := out[0].Err(); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Kind == state.JobDeleteAsked || e.Kind == state.JobRerunAsked {
+			by = append(by, e.By.String())
+		}
+	}
+	return by
+}
+
+// What a hook on a mom has deleted is deleted by root of that host, in the record, too (specification: hooks section 5).
+func TestHookWishes_DeletedByRoot(t *testing.T) {
+	w := newWriter(t)
+	w.must(&HostUp{Host: "a", Address: "a:1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "a", Available: resource.List{{Name: "ncpus", Value: "1"}}}}})
+	id := pbs.NewJobID(w.View().Cluster().NextJob, "srv")
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}})
+	w.must(&StartJob{Job: id, ExecVnode: "(a:ncpus=1)"})
+	asked := w.asked(&HookWishes{Source: Source{Host: "a", Spool: "s", Seq: 1}, Hook: "p", Delete: []ReportedTask{{Job: id, RunCount: 1}}})
+	if len(asked) != 1 || asked[0] != "root@a" {
+		t.Errorf("deleted at the wish of %q", asked)
 	}
 }

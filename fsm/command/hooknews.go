@@ -108,6 +108,7 @@ func (c *HookWishes) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	for _, t := range c.Stopped {
 		c.stop(tx, m, t)
 	}
+	m.Asker = pbs.User{Name: "root", Host: c.Source.Host} // as which hooks run
 	for _, t := range c.Rerun {
 		c.ask(tx, "rerun", t)
 		if j, ok := c.run(tx, t); ok && j.Live() {
@@ -149,20 +150,22 @@ func (c *HookWishes) run(tx *state.Tx, t ReportedTask) (*state.Job, bool) {
 	return j, partOf(j, c.Source.Host, t.RunCount) || !j.Live() && last
 }
 
-// partner tells whether the mother superior of a run that starts takes a vnode of the run out of
-// service, which is all that it may do to those of other hosts (specification: reliable-startup
-// section 6).
-func (c *HookWishes) partner(tx *state.Tx, w HookVnode) bool {
+// ofOthers is what a mom may do to a vnode of another host: the mother superior of a run that starts
+// takes one of the run out of service, and nothing else (specification: reliable-startup section 6).
+func (c *HookWishes) ofOthers(tx *state.Tx, w HookVnode) HookVnode {
+	may := HookVnode{Name: w.Name}
 	if c.Run == nil {
-		return false
+		return may
 	}
 	j, ok := tx.Job(c.Run.Job)
 	if !ok || !j.Is(c.Run.RunCount) || j.Run.MS != c.Source.Host || tolerates(j) == "" {
-		return false
+		return may
 	}
 	p := j.Run.Phases
-	named := j.Run.ExecVnode.Has(w.Name) || p != nil && p.Orig.ExecVnode.Has(w.Name)
-	return named && len(w.Unset) == 0 && len(w.Set) == 1 && w.Set[0].Name == "state"
+	if value, ok := w.Set.Get("state", ""); ok && (j.Run.ExecVnode.Has(w.Name) || p != nil && p.Orig.ExecVnode.Has(w.Name)) {
+		may.Set = may.Set.Set("state", "", value)
+	}
+	return may
 }
 
 // vnode changes one vnode as far as the mom may: what cannot be taken is left out.
@@ -173,13 +176,18 @@ func (c *HookWishes) vnode(tx *state.Tx, m Meta, w HookVnode) {
 	}
 	v, ok := tx.Vnode(w.Name)
 	switch {
-	case ok && v.Host != host && c.partner(tx, w):
 	case ok && v.Host != host:
-		tx.Emit(state.Event{
-			Kind: state.HookVnodeRefused, Object: string(host),
-			Text: "Not allowed to update vnode '" + string(w.Name) + "', as it is owned by a different mom",
-		})
-		return
+		may := c.ofOthers(tx, w)
+		if len(may.Set) < len(w.Set) || len(w.Unset) > 0 || len(may.Set) == 0 {
+			tx.Emit(state.Event{
+				Kind: state.HookVnodeRefused, Object: string(host),
+				Text: "Not allowed to update vnode '" + string(w.Name) + "', as it is owned by a different mom",
+			})
+		}
+		if len(may.Set) == 0 {
+			return
+		}
+		w = may
 	case !ok && !w.Name.Valid():
 		return
 	case !ok:

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -298,18 +299,25 @@ func TestTolerance_OfflineByHook(t *testing.T) {
 	wish(HookVnode{Name: "hostb[0]", Set: attr.List{{Name: "state", Value: "offline"}}})
 	wish(HookVnode{Name: "hostb[3]", Set: attr.List{{Name: "state", Value: "offline"}}}) // not the job's
 	wish(HookVnode{Name: "hostc", Set: attr.List{{Name: "comment", Value: "bad"}}})
-	for name, want := range map[pbs.VnodeName]bool{"hostb[0]": true, "hostb[3]": false, "hostc": false} {
+	wish(HookVnode{Name: "hostd", Set: attr.List{{Name: "comment", Value: "bad"}, {Name: "state", Value: "offline"}}, Unset: []string{"pcpus"}})
+	for name, want := range map[pbs.VnodeName]bool{"hostb[0]": true, "hostb[3]": false, "hostc": false, "hostd": true} {
 		if v, _ := w.View().Vnode(name); (v.Flags&state.VnodeOffline != 0) != want || v.Comment != "" {
 			t.Errorf("%s is %s, %q", name, v.State(), v.Comment)
 		}
 	}
-	line := ""
+	var lines []string
 	for _, e := range w.events {
-		if e.Kind == state.HookVnodeChanged {
-			line += e.Object + ": " + e.Text
+		if e.Kind == state.HookVnodeChanged || e.Kind == state.HookVnodeRefused {
+			lines = append(lines, e.Object+": "+e.Text)
 		}
 	}
-	if line != "hostb[0]: Updated vnode hostb[0]'s attribute state=offline per mom hook request" {
-		t.Errorf("the log has %q", line)
+	updated := func(name string) string {
+		return name + ": Updated vnode " + name + "'s attribute state=offline per mom hook request"
+	}
+	refused := func(name string) string {
+		return "hosta: Not allowed to update vnode '" + name + "', as it is owned by a different mom"
+	}
+	if want := []string{updated("hostb[0]"), refused("hostb[3]"), refused("hostc"), refused("hostd"), updated("hostd")}; !slices.Equal(lines, want) {
+		t.Errorf("the log has %q", lines)
 	}
 }

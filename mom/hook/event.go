@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 )
 
@@ -179,20 +180,15 @@ func (e *Event) apply(a *Answer) {
 		next.edit(a.Resv)
 		e.Resv = &next
 	}
-	jobs := append([]Object(nil), e.Jobs...)
-	for i := range jobs {
-		if edits := a.Jobs[jobs[i].Name]; edits != nil {
-			jobs[i].edit(edits)
+	e.Jobs, e.Vnodes, e.Failed = editedOf(e.Jobs, a.Jobs), editedOf(e.Vnodes, a.Vnodes), editedOf(e.Failed, a.Vnodes)
+	for _, name := range slices.Sorted(maps.Keys(a.Vnodes)) {
+		known := func(o Object) bool { return o.Name == name }
+		if edits := a.Vnodes[name]; edits != nil && !slices.ContainsFunc(e.Vnodes, known) && !slices.ContainsFunc(e.Failed, known) {
+			made := Object{Name: name}
+			made.edit(edits)
+			e.Vnodes = append(e.Vnodes, made)
 		}
 	}
-	e.Jobs = jobs
-	vnodes := append([]Object(nil), e.Vnodes...)
-	for i := range vnodes {
-		if edits := a.Vnodes[vnodes[i].Name]; edits != nil {
-			vnodes[i].edit(edits)
-		}
-	}
-	e.Vnodes = vnodes
 	if a.Program != nil {
 		e.Program = *a.Program
 	}
@@ -202,6 +198,17 @@ func (e *Event) apply(a *Answer) {
 	if a.Env != nil {
 		e.Env = a.Env
 	}
+}
+
+// editedOf returns copies of objects with their changes.
+func editedOf(all []Object, edits map[string]*Edits) []Object {
+	out := slices.Clone(all)
+	for i := range out {
+		if own := edits[out[i].Name]; own != nil {
+			out[i].edit(own)
+		}
+	}
+	return out
 }
 
 // reassign gives a job another assignment, with all of its Resource_List.

@@ -481,3 +481,56 @@ new.Resource_List["select"] = pbs.select("1:ncpus=2")
 		t.Errorf("the next hook sees %+v", e.Resv)
 	}
 }
+
+// What a hook sets of a vnode that two lists have is one change, and hooks after it see all that it has set, new vnodes included.
+func TestRuntime_VnodesInTwoLists(t *testing.T) {
+	bad := Object{Name: "hostb", Attrs: []Attr{{"state", "", "free"}}}
+	e := &Event{Event: "execjob_launch", Mom: true, VnodesSettable: true, Vnodes: []Object{{Name: "hosta", Attrs: []Attr{{"state", "", "free"}}}, bad}, Failed: []Object{bad}}
+	a, _ := try(t, newTestRuntime(t), e, `
+import pbs
+e = pbs.event()
+e.vnode_list["hostb"].state = pbs.ND_OFFLINE
+e.vnode_list_fail["hostb"].comment = "bad at start"
+e.vnode_list["new"] = pbs.vnode("new")
+e.vnode_list["new"].resources_available["ncpus"] = 3
+`)
+	set := a.Vnodes["hostb"].Set
+	if len(a.Vnodes) != 2 || len(set) != 2 || set["state"] == nil || *set["state"] != "offline" || set["comment"] == nil || *set["comment"] != "bad at start" {
+		t.Fatalf("%d vnodes, hostb %v", len(a.Vnodes), set)
+	}
+	e.apply(a)
+	for _, list := range [][]Object{e.Vnodes[1:2], e.Failed} {
+		if o := list[0]; o.Name != "hostb" || o.Get("state", "") != "offline" || o.Get("comment", "") != "bad at start" {
+			t.Errorf("the next hook sees %+v", o)
+		}
+	}
+	if len(e.Vnodes) != 3 || len(e.Failed) != 1 || e.Vnodes[2].Name != "new" || e.Vnodes[2].Get("resources_available", "ncpus") != "3" {
+		t.Errorf("the next hook sees %+v, %+v", e.Vnodes, e.Failed)
+	}
+}
+
+// Variables of jobs may be changed in place wherever a hook has several jobs.
+func TestRuntime_VariablesOfSeveralJobs(t *testing.T) {
+	jobs := []Object{{Name: "1.srv", Attrs: []Attr{{"Variable_List", "", "A=1"}}}, {Name: "2.srv", Attrs: []Attr{{"Variable_List", "", "A=2"}}}}
+	for _, c := range []struct {
+		event  *Event
+		script string
+	}{
+		{&Event{Event: "exechost_periodic", Mom: true, Jobs: jobs, Settable: SettableOnMom()}, `
+import pbs
+jobs = pbs.event().job_list
+`},
+		{&Event{Event: "periodic", Settable: SettableQueued()}, `
+import pbs
+jobs = {j.id: j for j in pbs.server().jobs()}
+`},
+	} {
+		a, _ := try(t, newTestRuntime(t), c.event, c.script+`
+jobs["1.srv"].Variable_List["X"] = "here"
+jobs["2.srv"].Variable_List["A"]
+`, func(run *Run) { run.Source = fakeSource{"job": jobs} })
+		if len(a.Jobs) != 1 || a.Jobs["1.srv"] == nil || a.Jobs["1.srv"].Set["Variable_List"] == nil || *a.Jobs["1.srv"].Set["Variable_List"] != "A=1,X=here" {
+			t.Errorf("%s: %+v", c.event.Event, a.Jobs)
+		}
+	}
+}

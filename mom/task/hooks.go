@@ -169,13 +169,19 @@ func (t Task) hooked(ev Hooked) (Task, []Action, error) {
 	if t.State() == Ended {
 		return t, nil, nil
 	}
-	t.HookUsed = overlaid(t.HookUsed, ev.Used)
+	t = t.Hooking(ev.Used)
 	if t.Result != nil {
 		result := *t.Result
 		result.Used = t.Used()
 		t.Result = &result
 	}
 	return t, nil, nil
+}
+
+// Hooking is the task with what hooks on this host have set of resources_used.
+func (t Task) Hooking(used []spool.Used) Task {
+	t.HookUsed = overlaid(t.HookUsed, used)
+	return t
 }
 
 // never are the resources that hooks do not set: the job's running time and its cpus.

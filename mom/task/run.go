@@ -1,6 +1,7 @@
 package task
 
 import (
+	"slices"
 	"syscall"
 
 	"rampart/fsm/pbs"
@@ -104,12 +105,19 @@ func (t Task) alter(changes Attrs) (Task, []Action, error) {
 	if t.State() == Delivering || t.State() == Ended {
 		return t, nil, t.refused("alter")
 	}
-	attrs := append(Attrs(nil), t.Attrs...)
+	for _, c := range changes {
+		if c.Name == sisterDown && t.starting() {
+			t = t.tried(SisterTried{Host: pbs.HostName(c.Value)})
+		}
+	}
+	return t.Altered(changes), nil, nil
+}
+
+// Altered is the task with other values of its job's attributes.
+func (t Task) Altered(changes Attrs) Task {
+	attrs := slices.Clone(t.Attrs)
 	for _, c := range changes {
 		if c.Name == sisterDown {
-			if t.starting() {
-				t = t.tried(SisterTried{Host: pbs.HostName(c.Value)})
-			}
 			continue
 		}
 		found := false
@@ -123,5 +131,5 @@ func (t Task) alter(changes Attrs) (Task, []Action, error) {
 		}
 	}
 	t.Attrs = attrs
-	return t, nil, nil
+	return t
 }

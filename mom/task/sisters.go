@@ -135,9 +135,13 @@ func (t Task) withShares(shares map[pbs.HostName]Share) Task {
 	}
 	for host, p := range shares {
 		old := all[host]
+		hooked := old.Hooked
+		if p.Hooked != nil { // what hooks have taken back is not in it
+			hooked = overlaid(nil, p.Hooked)
+		}
 		all[host] = Share{Peak: Peak{
 			CPU: max(old.CPU, p.CPU), RSS: max(old.RSS, p.RSS), VSize: max(old.VSize, p.VSize), Percent: max(old.Percent, p.Percent),
-		}, Hooked: overlaid(old.Hooked, p.Hooked)}
+		}, Hooked: hooked}
 	}
 	t.Shares = all
 	return t

@@ -13,7 +13,7 @@ import (
 )
 
 // A Share is what a sister's part has used: what was measured, and what hooks have set, which
-// counts instead.
+// counts instead: all of it, or nil where the part does not tell.
 type Share struct {
 	Peak
 	Hooked []spool.Used `json:"hooked,omitempty"`

@@ -184,3 +184,22 @@ func TestUsed_Unset(t *testing.T) {
 		t.Error("that a sister has taken its values back is not seen")
 	}
 }
+
+// What hooks of a sister have taken back does not count any more; a part that tells nothing changes nothing.
+func TestUsed_TakenBack(t *testing.T) {
+	job := in(Running)
+	told := func(hooked []spool.Used) { job = job.withShares(map[pbs.HostName]Share{"hostb": {Hooked: hooked}}) }
+	told(values("long foo_i 3", "long foo_j 4"))
+	told(nil)
+	if !job.Set("foo_i") || !job.Set("foo_j") {
+		t.Errorf("after no word: %v", job.Shares)
+	}
+	told(values("long foo_j 4"))
+	if job.Set("foo_i") || !job.Set("foo_j") {
+		t.Errorf("after one was taken back: %v", job.Shares)
+	}
+	told([]spool.Used{})
+	if job.HooksCount() {
+		t.Errorf("after both were: %v", job.Shares)
+	}
+}

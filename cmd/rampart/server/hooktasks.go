@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -31,19 +32,20 @@ const (
 // now and then, which hold up neither those nor each other. A committed event is forgotten when its hooks
 // have run: a leader that dies between the two leaves it to the next one.
 func (h *hooks) serve(ctx context.Context, source dispatch.Source, proposer dispatch.Proposer) error {
-	rest := rests{until: map[string]time.Time{}, began: map[string]time.Time{}, ended: make(chan string)}
-	defer rest.running.Wait()
+	rests := rests{of: map[string]*rest{}, ended: make(chan string)}
+	defer rests.running.Wait()
 	tick := time.NewTicker(hooksLookEvery)
 	defer tick.Stop()
 	for {
 		changed := source.Changed()
 		v := source.View()
-		if err := h.tasks(ctx, v, proposer); err != nil && ctx.Err() == nil {
-			h.logger.Warn("forget events whose hooks have run", "err", err)
+		err := h.tasks(ctx, v, proposer)
+		if err != nil && ctx.Err() == nil {
+			h.logger.Warn("do what hooks want after an event", "err", err)
 		}
-		h.periodic(ctx, v, &rest, proposer)
+		h.periodic(ctx, v, &rests, proposer)
 		var look <-chan time.Time // nothing is due while there is no such hook
-		if v.HasHooksAt("periodic") {
+		if v.HasHooksAt("periodic") || err != nil {
 			look = tick.C
 		}
 		select {
@@ -51,8 +53,8 @@ func (h *hooks) serve(ctx context.Context, source dispatch.Source, proposer disp
 			return nil
 		case <-changed:
 		case <-look:
-		case name := <-rest.ended:
-			rest.until[name] = onGrid(rest.began[name], freqOf(source.View(), name), time.Now())
+		case name := <-rests.ended:
+			rests.of[name].ended = time.Now()
 		case <-h.restart: // a commit is what the scheduler looks for
 			if _, err := proposer.Propose(ctx, command.Proposal{Commands: []command.Command{&command.HookTasksDone{}}}); err != nil && ctx.Err() == nil {
 				h.logger.Warn("begin a scheduling cycle for a hook", "err", err)
@@ -64,6 +66,7 @@ func (h *hooks) serve(ctx context.Context, source dispatch.Source, proposer disp
 // tasks runs the hooks of some committed events, in one session.
 func (h *hooks) tasks(ctx context.Context, v *state.View, proposer dispatch.Proposer) error {
 	var done []uint64
+	var failed error
 	began := time.Now()
 	session := h.runtime.Session()
 	defer session.Close()
@@ -96,36 +99,42 @@ func (h *hooks) tasks(ctx context.Context, v *state.View, proposer dispatch.Prop
 		}
 		out := h.sequence(ctx, session, runs[t.Event], e, true)
 		if t.Event == "postqueuejob" {
-			h.alter(ctx, v, t.Job, out.Job, proposer)
+			if failed = h.alter(ctx, v, t.Job, out.Job, proposer); failed != nil {
+				break // the hooks run again
+			}
 		}
 		if done = append(done, t.Seq); len(done) == hookTasksAtOnce || time.Since(began) > hookTasksFor {
 			break
 		}
 	}
-	if len(done) == 0 || ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
+	case len(done) == 0:
+		return failed
 	}
 	out, err := proposer.Propose(ctx, command.Proposal{Commands: []command.Command{&command.HookTasksDone{Seqs: done}}})
-	if err != nil {
-		return err
-	}
-	return out.Err()
+	return errors.Join(failed, err, out.Err())
 }
 
-// alter makes the changes that hooks want of a job.
-func (h *hooks) alter(ctx context.Context, v *state.View, id pbs.JobID, edits *hook.Edits, proposer dispatch.Proposer) {
+// alter makes the changes that hooks want of a job. An error says that nobody knows whether they are made; what is
+// refused is for the log.
+func (h *hooks) alter(ctx context.Context, v *state.View, id pbs.JobID, edits *hook.Edits, proposer dispatch.Proposer) error {
 	if edits == nil || len(edits.Set) == 0 || ctx.Err() != nil {
-		return
+		return ctx.Err()
 	}
-	changes, err := service.HookChanges(v, edits)
-	if err == nil {
-		var out command.Outcome
-		out, err = proposer.Propose(ctx, command.Proposal{Commands: []command.Command{&command.AlterJob{Job: id, Changes: changes, Hooked: true}}})
-		err = errors.Join(err, out.Err())
+	changes, refused := service.HookChanges(v, edits)
+	if refused == nil {
+		out, err := proposer.Propose(ctx, command.Proposal{Commands: []command.Command{&command.AlterJob{Job: id, Changes: changes, Hooked: true}}})
+		if err != nil {
+			return fmt.Errorf("alter job %s as hooks want it: %w", id, err)
+		}
+		refused = out.Err()
 	}
-	if err != nil && ctx.Err() == nil {
-		h.write(pbs.LogError, "Job", string(id), "not altered as hooks want it: "+err.Error())
+	if refused != nil {
+		h.write(pbs.LogError, "Job", string(id), "not altered as hooks want it: "+refused.Error())
 	}
+	return nil
 }
 
 // setVnodes makes the changes that hooks want of vnodes, as a Manager would.
@@ -147,16 +156,35 @@ func (h *hooks) setVnodes(ctx context.Context, v *state.View, out *hook.Outcome,
 	}
 }
 
-// rests are the periodic hooks that do not run now: until when, by name. One that runs has the end of time.
+// rests are the periodic hooks that run, or have run, by name.
 type rests struct {
-	until   map[string]time.Time
-	began   map[string]time.Time
+	of      map[string]*rest
 	ended   chan string
 	running sync.WaitGroup
 }
 
-// never is later than whatever is due.
-var never = time.Unix(1<<40, 0)
+// A rest is the last run of a periodic hook.
+type rest struct {
+	seq          uint64    // of the hook: one that is made anew runs at once
+	began, ended time.Time // ended is zero while it runs
+}
+
+// due is when a hook is to run that began at a time, at the latest now; false if that is not yet.
+func (r *rest) due(one *state.Hook, now time.Time) (began time.Time, ok bool) {
+	switch {
+	case r == nil:
+		return now, true
+	case r.ended.IsZero():
+		return now, false
+	case r.seq != one.Seq:
+		return now, true
+	}
+	due := onGrid(r.began, time.Duration(one.Int("freq"))*time.Second, r.ended)
+	if now.Sub(due) < hooksLookEvery+time.Second {
+		return due, !now.Before(due)
+	}
+	return now, true
+}
 
 // onGrid is when a hook runs again that began at a time and has ended: a whole number of freq after
 // that, as in PBS.
@@ -169,48 +197,36 @@ func onGrid(began time.Time, freq time.Duration, now time.Time) time.Time {
 
 // periodic starts the hooks that are due: first when they are there or the term begins, then
 // every freq, but for the times at which the last run is not over.
-func (h *hooks) periodic(ctx context.Context, v *state.View, rest *rests, proposer dispatch.Proposer) {
+func (h *hooks) periodic(ctx context.Context, v *state.View, rests *rests, proposer dispatch.Proposer) {
 	present := v.HooksAt("periodic")
 	for _, one := range present {
-		if time.Now().Before(rest.until[one.Name]) {
+		began, ok := rests.of[one.Name].due(one, time.Now())
+		if !ok {
 			continue
 		}
-		rest.began[one.Name] = time.Now()
-		if due, ok := rest.until[one.Name]; ok && time.Since(due) < hooksLookEvery+time.Second {
-			rest.began[one.Name] = due
-		}
-		rest.until[one.Name] = never
-		rest.running.Go(func() {
+		rests.of[one.Name] = &rest{seq: one.Seq, began: began}
+		rests.running.Go(func() {
 			e := &hook.Event{Event: "periodic", Settable: hook.SettableQueued(), VnodesSettable: true}
 			for vn := range v.Vnodes() {
 				e.Vnodes = append(e.Vnodes, service.HookObject(string(vn.Name), v.VnodeAttributes(vn)))
 			}
 			out := h.runSome(ctx, v, e, []*state.Hook{one}, true)
 			for _, id := range slices.Sorted(maps.Keys(out.Jobs)) {
-				h.alter(ctx, v, pbs.JobID(id), out.Jobs[id], proposer)
+				if err := h.alter(ctx, v, pbs.JobID(id), out.Jobs[id], proposer); err != nil && ctx.Err() == nil {
+					h.write(pbs.LogError, "Job", id, err.Error())
+				}
 			}
 			h.setVnodes(ctx, v, out, proposer)
 			select {
-			case rest.ended <- one.Name:
+			case rests.ended <- one.Name:
 			case <-ctx.Done():
 			}
 		})
 	}
-	for name, until := range rest.until {
+	for name, last := range rests.of {
 		gone := !slices.ContainsFunc(present, func(one *state.Hook) bool { return one.Name == name })
-		if gone && !until.Equal(never) {
-			delete(rest.until, name)
-			delete(rest.began, name)
+		if gone && !last.ended.IsZero() {
+			delete(rests.of, name)
 		}
 	}
-}
-
-// freqOf is how long a periodic hook rests after its run.
-func freqOf(v *state.View, name string) time.Duration {
-	for _, one := range v.HooksAt("periodic") {
-		if one.Name == name {
-			return time.Duration(one.Int("freq")) * time.Second
-		}
-	}
-	return 0
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -30,6 +31,7 @@ type alone struct {
 	index   uint64
 	changed chan struct{}
 	cycles  int // proposals of no event, which only wake the scheduler
+	lost    int // so many changes of jobs come to nothing
 }
 
 func (a *alone) View() *state.View {
@@ -50,6 +52,10 @@ func (a *alone) Propose(_ context.Context, p command.Proposal) (command.Outcome,
 	for _, c := range p.Commands {
 		if done, ok := c.(*command.HookTasksDone); ok && len(done.Seqs) == 0 {
 			a.cycles++
+		}
+		if _, ok := c.(*command.AlterJob); ok && a.lost > 0 {
+			a.lost--
+			return command.Outcome{}, errors.New("no majority")
 		}
 	}
 	a.index++
@@ -262,4 +268,46 @@ e.reject("no")
 		text, err := os.ReadFile(files[0])
 		return err == nil && strings.Contains(string(text), "0100;Server;Hook;h1;resv_end request rejected by 'h1'")
 	})
+}
+
+// What hooks of postqueuejob have set of a job is not lost with the proposal of it.
+func TestHooks_PostqueuejobAgain(t *testing.T) {
+	a, _ := serving(t, func(a *alone) {
+		a.lost = 2
+		a.hook("sets", "postqueuejob", "import pbs\npbs.event().job.Priority = 7\n")
+	})
+	a.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "s1"}})
+	within(t, "the hook has seen the job", func() bool { return !a.View().IsNewToHooks("0.srv") })
+	if j, _ := a.View().Job("0.srv"); j.Priority != 7 {
+		t.Errorf("the job has priority %d", j.Priority)
+	}
+}
+
+// A periodic hook rests for the freq that it has now; one that was made anew does not.
+func TestRest_Due(t *testing.T) {
+	began := time.Unix(1000, 0)
+	last := &rest{seq: 4, began: began, ended: began.Add(2 * time.Second)}
+	for _, c := range []struct {
+		name string
+		last *rest
+		seq  uint64
+		freq string
+		at   int
+		ok   bool
+		from int
+	}{
+		{"never run", nil, 4, "10", 3, true, 3},
+		{"runs", &rest{seq: 4, began: began}, 5, "10", 30, false, 30},
+		{"too early", last, 4, "10", 9, false, 10},
+		{"on the grid", last, 4, "10", 11, true, 10},
+		{"late", last, 4, "10", 20, true, 20},
+		{"more often", last, 4, "3", 4, true, 3},
+		{"made anew", last, 5, "10", 3, true, 3},
+	} {
+		one := &state.Hook{Name: "h", Seq: c.seq, Attrs: attr.List{{Name: "freq", Value: c.freq}}}
+		from, ok := c.last.due(one, began.Add(time.Duration(c.at)*time.Second))
+		if ok != c.ok || int(from.Sub(began)/time.Second) != c.from {
+			t.Errorf("%s: %t, from %s", c.name, ok, from.Sub(began))
+		}
+	}
 }

@@ -190,12 +190,13 @@ class _event:
         if isinstance(m.get("resv"), resv):
             out["resv"] = m["resv"]._answer()
         if "job_list" in m:
-            out["jobs"] = {n: j._answer() for n, j in m["job_list"].items() if j._changes or j._wish}
+            out["jobs"] = _changed(m["job_list"])
         for member in ("vnode_list", "vnode_list_fail"):
             for name, v in m.get(member, {}).items():
                 before = any(f["name"] == name for f in self._data.get(member) or ())
                 if v._changes or not before:
-                    out.setdefault("vnodes", {})[name] = v._answer()
+                    known, more = out.setdefault("vnodes", {}).get(name, {}), v._answer()
+                    out["vnodes"][name] = {key: {**known.get(key, {}), **more[key]} for key in more}
         for member in _WRITABLE:
             if member in m:
                 out[member] = m[member]
@@ -204,6 +205,12 @@ class _event:
         if "env" in out:
             out["env"] = {str(k): str(v) for k, v in dict(out["env"]).items()}
         return out
+
+
+def _changed(jobs):
+    """What is told of those of several jobs that a hook has changed."""
+    answers = ((name, one._answer()) for name, one in jobs.items())
+    return {name: answer for name, answer in answers if answer["set"] or "wish" in answer}
 
 
 class _End(SystemExit):
@@ -308,8 +315,9 @@ def _finish(end):
     out = {"accept": end.accepted, "message": end.message, "code": end.status}
     if end.accepted:
         out.update(_run.event._answer())
-        for name, changed in _run.server._changed.items():
-            out.setdefault("jobs", {})[name] = changed._answer()
+        changed = _changed(_run.server._changed)
+        if changed:
+            out.setdefault("jobs", {}).update(changed)
     else:
         wished = _run.event._members.get("job")
         if isinstance(wished, job) and wished._wish:

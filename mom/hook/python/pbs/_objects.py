@@ -253,6 +253,8 @@ class job(_object):
             if self._variables is None:
                 self.__dict__["_variables"] = types.pbs_env(self._values.get(name) or "")
                 self.__dict__["_before"] = str(self._variables)
+                if self.__dict__.get("_note") is not None:  # it may be changed in place
+                    self._note[self._name] = self
             return self._variables
         if name == "select_requested":
             return super().__getattr__("Resource_List").get("select_requested")
