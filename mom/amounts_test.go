@@ -56,6 +56,20 @@ func TestAmounts(t *testing.T) {
 				t.Errorf("%q is not in the log\n%s", want, log)
 			}
 		}
+		day, err := filepath.Glob(filepath.Join(w.home, "mom_logs", "*"))
+		if err != nil || len(day) != 1 {
+			t.Fatalf("logs %v, %v", day, err)
+		}
+		if err := os.Rename(day[0], day[0]+".moved"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.mom.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		sleep(time.Second)
+		if text, err := os.ReadFile(day[0]); err != nil || !strings.Contains(string(text), "broken: false says nothing") {
+			t.Errorf("the log in the place of the one that was moved says %q, %v", text, err)
+		}
 		write(tapes, "2\n")
 		sleep(amountsEvery)
 		reported("scratch=20gb", "tapes=2")

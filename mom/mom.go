@@ -77,9 +77,13 @@ func (m *Mom) Stop(kill bool) {
 	}
 }
 
-// Reload reads configuration and vnode definition files again, as SIGHUP does.
+// Reload reads configuration and vnode definition files again, as SIGHUP does. The log is opened again with its next line, for
+// whoever has moved its file.
 func (m *Mom) Reload() error {
 	if err := m.load(); err != nil {
+		return err
+	}
+	if err := m.log.Close(); err != nil {
 		return err
 	}
 	l := m.running()
