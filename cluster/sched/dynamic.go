@@ -19,21 +19,22 @@ import (
 // Dynamic runs a program of server_dyn_res and returns the first line that it prints.
 type Dynamic func(ctx context.Context, command string) (string, error)
 
-// dynamic asks the programs of server_dyn_res what there is of their resources, as far as jobs that wait ask for them. Of what
-// a program cannot say there is nothing.
+// dynamic asks all programs of server_dyn_res what there is of their resources, if a job waits that may start. Of what a program
+// cannot say there is nothing.
 func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
-	if l.opts.Dynamic == nil {
+	if l.opts.Dynamic == nil || !anyAwaits(v) {
 		return nil
 	}
 	found := map[string]string{}
 	for _, d := range attr.DynamicOf(v.Server().SchedGet("server_dyn_res")) {
 		def, ok := v.Resource(d.Resource)
-		if !ok || !def.Type.Numeric() || !awaited(v, d.Resource) {
+		if !ok || !def.Type.Numeric() {
 			continue
 		}
 		text, err := l.probe(ctx, v, d.Command)
 		if err == nil {
 			if _, err = def.Parse(text); err != nil {
+				l.log(pbs.LogDebug, "Server", "server_dyn_res", "Script "+program(d)+" returned bad output")
 				err = fmt.Errorf("it printed %q", text)
 			}
 		}
@@ -51,12 +52,17 @@ func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
 // ErrForeign is the error of a program that somebody else could replace or change.
 var ErrForeign = errors.New("file has a non-secure file access")
 
+// program returns the path of a program of server_dyn_res, without its arguments.
+func program(d attr.Dynamic) string {
+	path, _, _ := strings.Cut(d.Command, " ")
+	return path
+}
+
 // unanswered says in the log why there is nothing of a resource.
 func (l *Loop) unanswered(d attr.Dynamic, err error) {
 	say := func(event uint16, text string) { l.log(event, "Server", "server_dyn_res", text) }
 	if errors.Is(err, ErrForeign) {
-		program, _, _ := strings.Cut(d.Command, " ")
-		say(pbs.LogSecurity, fmt.Sprintf("error: %s %v, setting resource %s to 0, errno: %d: %v", program, ErrForeign, d.Resource, syscall.EPERM, err))
+		say(pbs.LogSecurity, fmt.Sprintf("error: %s %v, setting resource %s to 0, errno: %d: %v", program(d), ErrForeign, d.Resource, syscall.EPERM, err))
 		return
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -76,12 +82,10 @@ func (l *Loop) probe(ctx context.Context, v *state.View, command string) (string
 	return l.opts.Dynamic(ctx, command)
 }
 
-// awaited tells whether a job that may start asks for a resource.
-func awaited(v *state.View, name string) bool {
-	for _, j := range v.Classes() { // the jobs of a class ask for the same
-		if _, asks := j.Resources.Get(name); asks {
-			return true
-		}
+// anyAwaits tells whether a job waits that may start.
+func anyAwaits(v *state.View) bool {
+	for range v.Classes() {
+		return true
 	}
 	return false
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // TestLoop_Dynamic: jobs get no more of a resource than the program of server_dyn_res says there is, several of one cycle
-// together; a program that fails leaves nothing, and is not run where nobody asks.
+// together; a program that fails, or prints what is no amount, leaves nothing. All are asked, whoever asks for the resource.
 func TestLoop_Dynamic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leader{bench: newBench(t), changed: make(chan struct{})}
@@ -26,7 +26,7 @@ func TestLoop_Dynamic(t *testing.T) {
 		for _, name := range []string{"foo", "bar", "idle", "late", "open"} {
 			l.do(&command.ManageResource{Verb: command.VerbCreate, Name: name, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "type", Value: "long"}}}})
 		}
-		l.scheduler("server_dyn_res=foo !/bin/foo -v,bar !/bin/bar,idle !/bin/idle,late !/bin/late -x,open !/tmp/open -x", "log_events=1023")
+		l.scheduler("server_dyn_res=foo !/bin/foo -v,bar !/bin/bar,idle !/bin/idle -q,late !/bin/late -x,open !/tmp/open -x", "log_events=1023")
 		var asked []string
 		dynamic := func(ctx context.Context, command string) (string, error) {
 			asked = append(asked, command)
@@ -34,6 +34,8 @@ func TestLoop_Dynamic(t *testing.T) {
 				t.Error("the program has no alarm")
 			}
 			switch command {
+			case "/bin/idle -q":
+				return "plenty", nil
 			case "/bin/bar":
 				return "", errors.New("it is broken")
 			case "/bin/late -x":
@@ -67,11 +69,12 @@ func TestLoop_Dynamic(t *testing.T) {
 		comment(most, "Can Never Run: Insufficient amount of server resource: foo (R: 15 A: 10 T: 10)")
 		comment(second, "Not Running: Insufficient amount of server resource: foo (R: 6 A: 4 T: 10)")
 		comment(none, "Can Never Run: Insufficient amount of server resource: bar (R: 1 A: 0 T: 0)")
-		if !slices.Equal(asked, []string{"/bin/foo -v", "/bin/bar", "/bin/late -x", "/tmp/open -x"}) {
+		if !slices.Equal(asked, []string{"/bin/foo -v", "/bin/bar", "/bin/idle -q", "/bin/late -x", "/tmp/open -x"}) {
 			t.Errorf("programs were run: %v", asked)
 		}
 		for _, want := range []string{
 			"/bin/foo -v = 10", "Setting resource bar to 0: /bin/bar: it is broken", "Program /bin/late -x timed out",
+			"Script /bin/idle returned bad output", `Setting resource idle to 0: /bin/idle -q: it printed "plenty"`,
 			"Setting resource late to 0: /bin/late -x: context deadline exceeded said nothing",
 			"error: /tmp/open file has a non-secure file access, setting resource open to 0, errno: 1: /tmp/open: file has a non-secure file access: /tmp/open can be changed by others",
 		} {
