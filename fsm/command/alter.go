@@ -100,7 +100,9 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if q, ok := tx.Queue(next.Queue); ok && tx.Cluster().FeatureLevel >= LevelObjects {
 		spaced(q, &next)
 	}
-	rebind(tx, j, &next)
+	if !usage { // a run goes on from its checkpoint with the new amounts
+		rebind(tx, j, &next)
+	}
 	settle(&next, m.At)
 	if planted.Bug == planted.LostAlterations && m.Index%2 == 0 {
 		return nil

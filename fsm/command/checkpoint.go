@@ -151,14 +151,12 @@ func discard(tx *state.Tx, j *state.Job) {
 	}
 	kept := j.Checkpoint
 	j.Checkpoint = nil
-	bound := onHostOf(tx, j, kept)
-	if j.SchedSelect == bound {
-		j.SchedSelect = kept.Select
-	}
-	if p := j.LastRun().Phases; p != nil && p.Orig.SchedSelect == bound { // it is given that back
+	j.SchedSelect = unbound(j.SchedSelect, kept)
+	if p := j.LastRun().Phases; p != nil {
 		now := *p
-		now.Orig.SchedSelect = kept.Select
-		j.EditRun().Phases = &now
+		if now.Orig.SchedSelect = unbound(p.Orig.SchedSelect, kept); now.Orig.SchedSelect != p.Orig.SchedSelect { // it is given that back
+			j.EditRun().Phases = &now
+		}
 	}
 	dropAt(tx, kept.Keepers(), j.ID, j.RunCount)
 }
@@ -171,7 +169,9 @@ func rebind(tx *state.Tx, old, j *state.Job) {
 	case j.SchedSelect == j.Checkpoint.Select:
 		j.SchedSelect = onHostOf(tx, j, j.Checkpoint)
 	default:
+		asked := j.SchedSelect // no checkpoint has bound it
 		discard(tx, j)
+		j.SchedSelect = asked
 	}
 }
 

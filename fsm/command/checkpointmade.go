@@ -55,15 +55,18 @@ func bind(tx *state.Tx, j *state.Job) {
 		discard(tx, j)
 		return
 	}
-	bound := onHostOf(tx, j, j.Checkpoint)
-	switch {
-	case j.SchedSelect == bound:
-		return
-	case j.SchedSelect != j.Checkpoint.Select: // it has its whole request back: the hosts keep a part of that
+	asked := unbound(j.SchedSelect, j.Checkpoint)
+	if !hasPlaces(j.Checkpoint, asked) || asked != j.Checkpoint.Select && keptInPart(j) {
 		discard(tx, j)
 		return
 	}
-	j.SchedSelect = bound
+	rebase(tx, j, asked, true) // it may have another one of its alternatives by now
+}
+
+// keptInPart reports whether a job that has its whole request back was checkpointed after it had released vnodes.
+func keptInPart(j *state.Job) bool {
+	p := j.Run.Phases
+	return p != nil && unbound(p.Orig.SchedSelect, j.Checkpoint) != j.Checkpoint.Select
 }
 
 // spaced raises the interval of periodic checkpoints to the checkpoint_min of the queue, which

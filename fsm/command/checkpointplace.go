@@ -94,6 +94,42 @@ func onHostOf(tx *state.Tx, j *state.Job, kept *state.Checkpoint) string {
 	return bound.Grouped().String()
 }
 
+// unbound returns the select that a checkpoint has bound to hosts as it was before; a select that it has not bound is left as it is.
+func unbound(text string, kept *state.Checkpoint) string {
+	if text != kept.Select && hostless(text) == hostless(kept.Select) {
+		return kept.Select
+	}
+	return text
+}
+
+// hostless returns a select without the hosts that it names.
+func hostless(text string) string {
+	sel, err := spec.ParseSelect(text)
+	if err != nil {
+		return text
+	}
+	for i, c := range sel.Chunks {
+		sel.Chunks[i].Items = slices.DeleteFunc(slices.Clone(c.Items), func(it resource.Item) bool { return it.Name == "host" })
+	}
+	return sel.Grouped().String()
+}
+
+// rebase has a job go on from its checkpoint with another select, to whose chunks the hosts that keep it are bound, if they are to be by now.
+func rebase(tx *state.Tx, j *state.Job, asked string, bound bool) {
+	kept := *j.Checkpoint
+	kept.Select = asked
+	j.Checkpoint, j.SchedSelect = &kept, asked
+	if bound {
+		j.SchedSelect = onHostOf(tx, j, &kept)
+	}
+}
+
+// hasPlaces reports whether a checkpoint has a place for each chunk of a select.
+func hasPlaces(kept *state.Checkpoint, asked string) bool {
+	sel, err := spec.ParseSelect(asked)
+	return err == nil && (len(kept.Places) == 0 || len(kept.Places) == sel.Total())
+}
+
 // onHost returns the chunk on a host, unless it names a host or vnode itself.
 func onHost(c spec.Chunk, host string) spec.Chunk {
 	_, byHost := c.Items.Get("host")

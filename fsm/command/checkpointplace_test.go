@@ -1,7 +1,9 @@
 package command
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"rampart/fsm/attr"
@@ -159,6 +161,15 @@ func TestCheckpoint_AfterARelease(t *testing.T) {
 			w.ended(JobEnded{Job: id, RunCount: 1, ExitStatus: -12, Checkpointed: true})
 			w.expect(id, "Q n 2:ncpus=1 discard")
 		}, []pbs.HostName{"h"}},
+		"of an older release": {false, func(w *suspending, id pbs.JobID) {
+			tx := w.Tx()
+			ran, _ := tx.Job(id)
+			kept := *ran
+			kept.Checkpoint = &state.Checkpoint{Host: "h", Session: 7, Select: kept.SchedSelect}
+			tx.PutJob(&kept)
+			w.Commit(tx)
+			w.ended(JobEnded{Job: id, RunCount: 1, ExitStatus: -4, Lost: true})
+		}, []pbs.HostName{"h"}},
 	} {
 		w := newSpread(t)
 		id := w.started(whole, "(h:ncpus=1)+(g:ncpus=1)")
@@ -185,6 +196,71 @@ func TestCheckpoint_AfterARelease(t *testing.T) {
 		if err := w.View().Check(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A run that goes on from a checkpoint may have its chunks on the same hosts in another order: the next checkpoint counts, on the hosts of
+// its own chunks, and leaves none of them behind when it is dropped.
+func TestCheckpoint_OtherPlaces(t *testing.T) {
+	w := newSpread(t)
+	id := w.started("3:ncpus=1", "(h:ncpus=1)+(g:ncpus=1)+(g:ncpus=1)")
+	w.made(id, 1)
+	lost := func(run pbs.RunCount, want string) {
+		t.Helper()
+		w.ended(JobEnded{Job: id, RunCount: run, ExitStatus: -4, Lost: true})
+		w.left("g", id, run, uint64(run))
+		w.expect(id, want)
+	}
+	lost(1, "Q n 1:ncpus=1:host=h+2:ncpus=1:host=g")
+	for run, middle := pbs.RunCount(2), "h"; run < 4; run, middle = run+1, "g" {
+		w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=1)+(" + middle + ":ncpus=1)+(g:ncpus=1)"})
+		w.facts++
+		w.must(&JobStarted{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: run, Session: 8})
+		w.made(id, run)
+		if run == 2 {
+			lost(run, "Q n 2:ncpus=1:host=h+1:ncpus=1:host=g")
+			w.must(&AlterJob{Job: id, Changes: []AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: "walltime", Value: "00:01:00"}}}})
+			w.expect(id, "Q n 2:ncpus=1:host=h+1:ncpus=1:host=g")
+		}
+	}
+	if got := w.discards(); len(got) > 0 {
+		t.Errorf("%s drop a good checkpoint", got)
+	}
+	w.must(&HostDown{Host: "g"})
+	w.must(&ForgetHost{Host: "g"})
+	w.ended(JobEnded{Job: id, RunCount: 3, ExitStatus: -11})
+	w.expect(id, "Q n 3:ncpus=1 discard")
+}
+
+// What a job that waits is altered to ask for it asks for, also if that differs from what its checkpoint was made of in the hosts only.
+func TestCheckpoint_AsksForAnotherHost(t *testing.T) {
+	w := newSpread(t)
+	id := w.started("2:ncpus=1", "(h:ncpus=1)+(h:ncpus=1)")
+	w.must(&CheckpointJob{Job: id})
+	w.ended(JobEnded{Job: id, RunCount: 1, ExitStatus: -12, Checkpointed: true})
+	w.must(&AlterJob{Job: id, Changes: []AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: "select", Value: "2:ncpus=1:host=g"}}}})
+	w.expect(id, "Q n 2:ncpus=1:host=g discard")
+}
+
+// A job that ran with an alternative other than the first one goes on from its checkpoint with the first one again, where that
+// has the chunks that are kept.
+func TestCheckpoint_OtherAlternative(t *testing.T) {
+	for _, c := range []struct{ first, on, want string }{
+		{"1:ncpus=2", "(h:ncpus=1)", "Q n 1:ncpus=2:host=h"},
+		{"2:ncpus=2", "(h:ncpus=1)+(g:ncpus=1)", "Q n 1:ncpus=2:host=h+1:ncpus=2:host=g"},
+		{"1:ncpus=2", "(h:ncpus=1)+(g:ncpus=1)", "Q n 1:ncpus=2 discard"},
+	} {
+		w := newSpread(t)
+		other := fmt.Sprintf("%d:ncpus=1", strings.Count(c.on, "("))
+		id := pbs.NewJobID(w.View().Cluster().NextJob, "srv")
+		w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List(nil).Set("Resource_List", "select", c.first).
+			Set("lsf_resreq", "", "rusage[mem=20||mem=10]").Set("lsf_alternatives", "", c.first+" || "+other)})
+		w.must(&StartJob{Job: id, ExecVnode: c.on, Choice: 1})
+		w.facts++
+		w.must(&JobStarted{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 1, Session: 7})
+		w.must(&CheckpointJob{Job: id})
+		w.ended(JobEnded{Job: id, RunCount: 1, ExitStatus: -12, Checkpointed: true})
+		w.expect(id, c.want)
 	}
 }
 

@@ -245,7 +245,7 @@ func TestHook_TasksOfCommittedEvents(t *testing.T) {
 	}
 }
 
-// The hooks of jobobit hear of the end of each run, that of one which is put back into the queue, too, as it was.
+// The hooks of jobobit hear of the end of each run, those of one which is put back into the queue, checkpointed or not, too, as it was.
 func TestHook_JobobitOfEachRun(t *testing.T) {
 	w := hookedHosts(t)
 	w.must(&ManageHook{Verb: VerbCreate, Name: "h", Changes: settings("event=jobobit")})
@@ -254,6 +254,10 @@ func TestHook_JobobitOfEachRun(t *testing.T) {
 	w.must(&JobStarted{Source: Source{Host: "a", Spool: "s", Seq: 1}, Job: id, RunCount: 1, Session: 7})
 	w.must(&RerunJob{Job: id})
 	w.must(&JobEnded{Source: Source{Host: "a", Spool: "s", Seq: 2}, Job: id, RunCount: 1, ExitStatus: pbs.ExitRerun})
+	w.must(&StartJob{Job: id, ExecVnode: "(a:ncpus=1)"})
+	w.must(&JobStarted{Source: Source{Host: "a", Spool: "s", Seq: 3}, Job: id, RunCount: 2, Session: 8})
+	w.must(&CheckpointJob{Job: id})
+	w.must(&JobEnded{Source: Source{Host: "a", Spool: "s", Seq: 4}, Job: id, RunCount: 2, ExitStatus: -12, Checkpointed: true})
 	var seen []string
 	for task := range w.View().HookTasks() {
 		text := task.Event
@@ -264,7 +268,7 @@ func TestHook_JobobitOfEachRun(t *testing.T) {
 		}
 		seen = append(seen, text)
 	}
-	if j, _ := w.View().Job(id); j.State != pbs.Queued || !slices.Equal(seen, []string{"jobobit (a:ncpus=1) 1"}) {
+	if j, _ := w.View().Job(id); j.State != pbs.Queued || !slices.Equal(seen, []string{"jobobit (a:ncpus=1) 1", "jobobit (a:ncpus=1) 2"}) {
 		t.Errorf("it is %s, and hooks see %q", j.State.Letter(), seen)
 	}
 }

@@ -103,7 +103,11 @@ func reservingKinds(tx *state.Tx, old, j *state.Job) ([]reservingKind, error) {
 	if err != nil {
 		return nil, err
 	}
-	planned, err := spec.ParseSelect(old.SchedSelect)
+	asked := old.SchedSelect
+	if old.Checkpointed() {
+		asked = unbound(asked, old.Checkpoint)
+	}
+	planned, err := spec.ParseSelect(asked)
 	n := len(before.Chunks)
 	if err != nil || len(after.Chunks) != n || len(planned.Chunks) != n || planned.Total() > len(old.Run.ExecVnode) {
 		return nil, differs
@@ -128,6 +132,9 @@ func reservingKinds(tx *state.Tx, old, j *state.Job) ([]reservingKind, error) {
 		return nil, err
 	}
 	j.SchedSelect = planned.String()
+	if old.Checkpointed() && asked == old.Checkpoint.Select {
+		rebase(tx, j, j.SchedSelect, asked != old.SchedSelect)
+	}
 	dropSums(tx, j)
 	for _, it := range sums {
 		j.Resources = j.Resources.Set(it.Name, it.Value)
@@ -185,10 +192,11 @@ func (r *reserver) hold(kinds []reservingKind) error {
 	if err != nil {
 		return err
 	}
-	promised := state.Promised{}
-	for _, s := range shares {
-		if err := r.share(s, promised); err != nil {
-			return err
+	for _, change := range []func(spec.ExecPart) error{r.lower, r.raise} { // vnodes may share what one of them gives back
+		for _, s := range shares {
+			if err := change(s); err != nil {
+				return err
+			}
 		}
 	}
 	run.Assignment = r.tx.InternAssignment(alloc.Assignment{ExecVnode: parts, ExecHost: run.ExecHost})
@@ -196,16 +204,16 @@ func (r *reserver) hold(kinds []reservingKind) error {
 	return nil
 }
 
-// chunk returns a chunk with the new amounts of its kind; again: it is not the first of them on its host, very: it is the job's first.
+// chunk returns a chunk with the new amounts of its kind; again: it is not the first of them on its host, first: it is the job's first.
 // Of several vnodes the first ones give what they can.
-func (r *reserver) chunk(c spec.ExecChunk, k reservingKind, again, very bool) spec.ExecChunk {
+func (r *reserver) chunk(c spec.ExecChunk, k reservingKind, again, first bool) spec.ExecChunk {
 	next := spec.ExecChunk{Parts: slices.Clone(c.Parts)}
 	for i, p := range c.Parts {
 		next.Parts[i].Items = beside(p.Items, k.was)
 	}
 	for _, it := range k.now {
 		def, _ := r.tx.Resource(it.Name)
-		if again && slices.Contains(k.once, it.Name) || !very && def.Flags&resource.FirstHost != 0 {
+		if again && slices.Contains(k.once, it.Name) || !first && def.Flags&resource.FirstHost != 0 {
 			continue
 		}
 		rest := def.Measure(it.Value)
@@ -246,20 +254,40 @@ func (r *reserver) free(name pbs.VnodeName, def resource.Def) int64 {
 	return max(0, def.Measure(offered)-def.Measure(used)-r.taken[p])
 }
 
-// share charges a vnode with what the run has of it from now on, if it has what that is more than before (L3, L15). Others, who may have
-// what the run holds no more as time passes, keep it.
-func (r *reserver) share(s spec.ExecPart, promised state.Promised) error {
-	v, ok := r.tx.Vnode(s.Vnode)
-	at := -1
+// place returns a vnode, and where the run is among those that have a share of it.
+func (r *reserver) place(name pbs.VnodeName) (v *state.Vnode, at int, err error) {
+	v, ok := r.tx.Vnode(name)
+	at = -1
 	if ok {
 		at = heldAt(v, r.job)
 	}
 	if at < 0 {
-		return pbs.Errorf(pbs.BadState, "vnode %s is not the job's any more", s.Vnode)
+		return nil, at, pbs.Errorf(pbs.BadState, "vnode %s is not the job's any more", name)
+	}
+	return v, at, nil
+}
+
+// lower takes from a vnode what the run does not have of it from now on.
+func (r *reserver) lower(s spec.ExecPart) error {
+	v, at, err := r.place(s.Vnode)
+	if err != nil {
+		return err
+	}
+	held := v.Jobs[at]
+	held.Items = r.least(held.Items, s.Items)
+	return r.exchange(v, at, held)
+}
+
+// raise charges a vnode with all that the run has of it from now on, if it has what that is more than before (L3, L15). Others, who may
+// have what the run holds no more as time passes, keep it.
+func (r *reserver) raise(s spec.ExecPart) error {
+	v, at, err := r.place(s.Vnode)
+	if err != nil {
+		return err
 	}
 	held := v.Jobs[at]
 	more := r.more(r.tx.HeldAt(r.old, held.Items, r.tx.Now()), r.tx.HeldAt(r.job, s.Items, r.tx.Now()))
-	short := r.tx.ShortFor(v, held.Reservation, more, promised)
+	short := r.tx.ShortFor(v, held.Reservation, more, state.Promised{})
 	if short != nil {
 		return pbs.Errorf(pbs.ResourceBusy, "%s: %s", strings.TrimSuffix(lsf.ReasonOfUsage(short.Resource), ";"), v.HostWord())
 	}
@@ -267,12 +295,28 @@ func (r *reserver) share(s spec.ExecPart, promised state.Promised) error {
 		return err
 	}
 	held.Items, held.Fades = s.Items, anyFades(r.job, s.Items)
+	return r.exchange(v, at, held)
+}
+
+func (r *reserver) exchange(v *state.Vnode, at int, held state.VnodeJob) error {
 	next, err := v.Exchange(at, held, r.tx)
 	if err != nil {
 		return err
 	}
 	r.tx.PutSettled(next)
 	return nil
+}
+
+// least returns the amounts that are in both of two lists.
+func (r *reserver) least(was, now resource.List) (both resource.List) {
+	for _, it := range now {
+		def, _ := r.tx.Resource(it.Name)
+		before, _ := was.Get(it.Name)
+		if n := min(def.Measure(before), def.Measure(it.Value)); n > 0 {
+			both = append(both, resource.Item{Name: it.Name, Value: def.Measured(n)})
+		}
+	}
+	return both
 }
 
 // more returns by how much some amounts are above others.

@@ -125,3 +125,59 @@ func TestUsage_Places(t *testing.T) {
 		t.Errorf("more than both vnodes have: %v", err)
 	}
 }
+
+// What several vnodes share of one of them is counted once, and what one gives back another may get.
+func TestUsage_Indirect(t *testing.T) {
+	w := newSharing(t)
+	id := w.started("1:ncpus=1:lic=1+1:ncpus=1:lic=1", "(h[1]:ncpus=1:lic=1)+(h[2]:ncpus=1:lic=1)")
+	for _, c := range []struct {
+		selected string
+		code     pbs.Code
+		want     string
+	}{
+		{"1:ncpus=1:lic=2+1:ncpus=1:lic=2", 0, "4 @h @h"},
+		{"1:ncpus=1:lic=3+1:ncpus=1:lic=2", pbs.ResourceBusy, "4 @h @h"},
+		{"1:ncpus=1:lic=3+1:ncpus=1:lic=1", 0, "4 @h @h"},
+		{"1:ncpus=1+1:ncpus=1:lic=4", 0, "4 @h @h"},
+		{"1:ncpus=1:lic=1+1:ncpus=1:lic=1", 0, "2 @h @h"},
+	} {
+		if err := w.reserves(id, "rusage[lic=1]", c.selected); (err != nil) != (c.code != 0) || err != nil && pbs.CodeOf(err) != c.code {
+			t.Errorf("%s: %v", c.selected, err)
+		}
+		w.wantLics(c.selected, c.want)
+	}
+}
+
+// A checkpoint goes on counting when the run reserves other amounts, also of a run that goes on from one: the next one has these, on its hosts.
+func TestUsage_Checkpoint(t *testing.T) {
+	w := newSpread(t)
+	offer := resource.List{{Name: "mem", Value: "1gb"}, {Name: "ncpus", Value: "4"}}
+	w.must(&HostUp{Host: "g", Address: "g:1", BootID: "b", SpoolID: "sg", Vnodes: []ReportedVnode{{Name: "g", Available: offer}}})
+	id := w.started("2:ncpus=1:mem=100mb", "(h:ncpus=1:mem=100mb)+(g:ncpus=1:mem=100mb)")
+	w.made(id, 1)
+	lost := func(run pbs.RunCount, amount string) {
+		t.Helper()
+		if got := w.discards(); len(got) > 0 {
+			t.Errorf("%s drop a good checkpoint", got)
+		}
+		w.ended(JobEnded{Job: id, RunCount: run, ExitStatus: -4, Lost: true})
+		w.left("g", id, run, uint64(run))
+		w.expect(id, "Q n 1:ncpus=1:mem="+amount+":host=h+1:ncpus=1:mem="+amount+":host=g")
+		if j, _ := w.View().Job(id); !j.Checkpointed() || j.Checkpoint.Select != "2:ncpus=1:mem="+amount {
+			t.Errorf("it goes on from %+v", j.Checkpoint)
+		}
+	}
+	if err := w.reserves(id, "rusage[mem=50]", "2:ncpus=1:mem=50mb"); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(id, "R n 2:ncpus=1:mem=50mb")
+	lost(1, "50mb")
+	w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=50mb)+(g:ncpus=1:mem=50mb)"})
+	w.facts++
+	w.must(&JobStarted{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 2, Session: 8})
+	if err := w.reserves(id, "rusage[mem=70]", "2:ncpus=1:mem=70mb"); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(id, "R n 1:ncpus=1:mem=70mb:host=h+1:ncpus=1:mem=70mb:host=g")
+	lost(2, "70mb")
+}

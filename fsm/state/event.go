@@ -122,7 +122,7 @@ func (tx *Tx) Emit(e Event) {
 	switch e.Kind {
 	case JobQueued, JobMoved:
 		tx.hookJob("postqueuejob", e)
-	case JobEnded, JobAborted, JobRequeued:
+	case JobEnded, JobAborted, JobRequeued, JobCheckpointed:
 		tx.hookJob("jobobit", e)
 	case ReservationConfirmed:
 		tx.hookReservation("resv_confirm", e)
