@@ -43,7 +43,7 @@ func (s *session) hostGroups(ctx context.Context, opts *cli.Options) error {
 		}
 		members := g.Members
 		if opts.Has("r") {
-			members = c.HostsOf(g.Name).Words()
+			members = c.HostChoice([]string{g.Name}).Words()
 		}
 		width := 13
 		if opts.Has("w") {

@@ -16,10 +16,10 @@ type key struct {
 	sel, place string
 	queue      pbs.QueueName // empty: it has no vnodes of its own
 	partition  string
-	thresholds string // lsf_thresholds of its queue
-	hosts      string // lsf_hosts of its queue
-	groups     string // keys that group vnodes, if the jobs name none
-	user       string // where vnodes bound the jobs of each; else empty
+	thresholds string          // lsf_thresholds of its queue
+	hosts      *lsf.HostChoice // lsf_hosts of its queue; nil: it has all
+	groups     string          // keys that group vnodes, if the jobs name none
+	user       string          // where vnodes bound the jobs of each; else empty
 	group      string
 	more       string // state.Class.More
 	slots      string // the limits on slots that its jobs count for

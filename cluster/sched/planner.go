@@ -18,7 +18,7 @@ type Planner struct {
 	tied   []pbs.QueueName // queues with vnodes of their own, in that view
 	// partitions of queues, and whether vnodes bound the jobs of each user, in that view.
 	partitions map[pbs.QueueName]string
-	hosts      map[pbs.QueueName]string // of queues that have some only, in that view
+	hosts      hostsOfQueues // in that view
 	counts     bool
 	reserved   queuesOfReservations // in that view
 	considered considered           // in that view
@@ -141,8 +141,7 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) []line {
 		p.tied, p.partitions, p.counts = tied, parted, counts
 		p.renew()
 	}
-	if hosts := hostsOf(v); !maps.Equal(hosts, p.hosts) {
-		p.hosts = hosts
+	if p.hosts.follow(v) {
 		p.renew()
 	}
 	p.given.lost = p.given.lost || counts

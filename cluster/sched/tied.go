@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,22 +67,39 @@ func partitionsOf(v *state.View) map[pbs.QueueName]string {
 	return all
 }
 
-// hostsOf returns the hosts of queues that are for some only (HOSTS of lsb.queues).
-func hostsOf(v *state.View) map[pbs.QueueName]string {
-	var all map[pbs.QueueName]string
+// hostsOfQueues are the hosts of queues that are for some only (HOSTS of lsb.queues).
+type hostsOfQueues struct {
+	config *lsf.Config                // that has told who is in groups
+	words  map[pbs.QueueName]string   // lsf_hosts
+	chosen map[string]*lsf.HostChoice // by words, so that keys of queues with the same ones are equal
+}
+
+// follow reads the hosts again where queues or groups have changed, and reports whether it has.
+func (h *hostsOfQueues) follow(v *state.View) bool {
+	var words map[pbs.QueueName]string
 	for q := range v.Queues() {
 		if hosts := q.Get(lsf.QueueHosts); hosts != "" && q.Reservation == "" {
-			if all == nil {
-				all = map[pbs.QueueName]string{}
+			if words == nil {
+				words = map[pbs.QueueName]string{}
 			}
-			if words := strings.Split(hosts, ","); v.LSF().Grouped(words) {
-				hosts = strings.Join(v.LSF().HostChoice(words).Words(), ",")
-			}
-			all[q.Name] = hosts
+			words[q.Name] = hosts
 		}
 	}
-	return all
+	if maps.Equal(words, h.words) && (len(words) == 0 || h.config == v.LSF()) {
+		return false
+	}
+	*h = hostsOfQueues{config: v.LSF(), words: words, chosen: map[string]*lsf.HostChoice{}}
+	for _, hosts := range words {
+		if h.chosen[hosts] == nil {
+			choice := v.LSF().HostChoice(strings.Split(hosts, ","))
+			h.chosen[hosts] = &choice
+		}
+	}
+	return true
 }
+
+// of returns those of a queue; nil: it has all.
+func (h *hostsOfQueues) of(queue pbs.QueueName) *lsf.HostChoice { return h.chosen[h.words[queue]] }
 
 // key returns what makes the requests of two jobs the same: where vnodes belong to queues,
 // the queue too, and its partition.
@@ -89,7 +107,7 @@ func (p *Planner) key(sel, place string, queue pbs.QueueName) key {
 	if p.reserved.names[queue] {
 		return key{sel: sel, place: place, queue: queue} // it has vnodes of its own, whatever they are for otherwise
 	}
-	k := key{sel: sel, place: place, partition: p.partitions[queue], hosts: p.hosts[queue], thresholds: p.thresholds[queue], groups: p.grouping.of(queue)}
+	k := key{sel: sel, place: place, partition: p.partitions[queue], hosts: p.hosts.of(queue), thresholds: p.thresholds[queue], groups: p.grouping.of(queue)}
 	if slices.Contains(p.tied, queue) {
 		k.queue = queue
 	}
@@ -153,7 +171,7 @@ func (w *world) lets(n *node, c *class) bool {
 }
 
 // has tells whether the queue of the jobs has the host.
-func (k key) has(host pbs.HostName) bool { return k.hosts == "" || lsf.Among(k.hosts, string(host)) }
+func (k key) has(host pbs.HostName) bool { return k.hosts == nil || k.hosts.Has(string(host)) }
 
 // onNode is somebody on a vnode.
 type onNode struct {

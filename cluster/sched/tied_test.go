@@ -1,12 +1,14 @@
 package sched_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"rampart/cluster/sched"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 )
 
@@ -84,6 +86,57 @@ func TestPlanner_HostsOfQueues(t *testing.T) {
 	want("0 (hostb:ncpus=4)\n2 (hosta:ncpus=4)")
 	b.do(&command.ManageQueue{Verb: command.VerbSet, Queue: "fast", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "lsf_hosts", Value: "~hostb"}}}})
 	want("1 (hosta:ncpus=4)")
+}
+
+// HOSTS that leave nobody leave the queue's jobs waiting, until the groups that they name have others (specification: reservation section 10.7).
+func TestPlanner_HostsOfQueuesByGroups(t *testing.T) {
+	c := newTurning(t)
+	group := func(name string, members ...string) {
+		c.limiting(func(l *lsf.Config) {
+			l.HostGroups = []lsf.HostGroup{{Name: name, Members: members}, {Name: "maint", Members: []string{"hosta"}}}
+		})
+		c.cycle()
+	}
+	c.host("hosta", "hosta:ncpus=1")
+	c.host("hostb", "hostb:ncpus=1")
+	group("fast", "hosta")
+	c.making("quick", "lsf_hosts=fast,~maint")
+	c.making("other", "lsf_hosts=hosta,~hosta")
+	c.job("a", "quick", "select=1:ncpus=1")
+	c.job("b", "other", "select=1:ncpus=1")
+	c.cycle()
+	c.want("nobody", "a: nothing", "b: nothing")
+	group("fast", "hosta", "hostb")
+	c.want("hostb", "a: runs (hostb:ncpus=1)", "b: nothing")
+	c.kill(c.names["a"])
+	group("slow", "hostb")
+	c.job("c", "quick", "select=1:ncpus=1")
+	c.want("fast is gone", "c: nothing", "b: nothing")
+}
+
+// Who is in the groups of HOSTS is found out once, not for each vnode.
+func TestPlanner_HostsOfQueuesOnce(t *testing.T) {
+	allocations := func(members int) float64 {
+		c := newTurning(t)
+		c.limiting(func(l *lsf.Config) {
+			rest := lsf.HostGroup{Name: "rest"}
+			for i := range members {
+				rest.Members = append(rest.Members, fmt.Sprint("other", i))
+			}
+			l.HostGroups = []lsf.HostGroup{rest}
+		})
+		c.making("quick", "lsf_hosts=rest")
+		for i := range 50 {
+			name := fmt.Sprint("host", i)
+			c.host(name, name+":ncpus=1")
+		}
+		c.submit("u1", "j", "quick", "select=1:ncpus=1")
+		v := c.store.View()
+		return testing.AllocsPerRun(3, func() { sched.NewPlanner().Plan(v, c.now) })
+	}
+	if few, many := allocations(10), allocations(2000); many > few+1000 {
+		t.Errorf("a cycle allocates %v times with a group of 10 hosts, %v times with one of 2000", few, many)
+	}
 }
 
 // A vnode with no_multinode_jobs takes jobs of one chunk only, wherever their chunks would be.

@@ -48,7 +48,7 @@ func moreOf(v *state.View, more string) (w *where, alternatives []lsf.Alternativ
 		w = &where{all: all, queue: queue, never: !known}
 	}
 	by = newOrdering(lines[3], site)
-	if hosts := strings.Fields(lines[5]); v.LSF().Grouped(hosts) {
+	if hosts := strings.Fields(lines[5]); len(hosts) > 0 {
 		choice := v.LSF().HostChoice(hosts)
 		w = cmp.Or(w, new(where))
 		w.hosts, by = &choice, by.preferring(choice, lines[5])

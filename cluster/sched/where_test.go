@@ -92,3 +92,22 @@ func TestWhere_SeesHosts(t *testing.T) {
 		t.Errorf("where nobody hears hosts: %q", where)
 	}
 }
+
+// A job that was submitted to a host group has no host while the group is not there (specification: reservation section 10.7).
+func TestWhere_GroupThatIsGone(t *testing.T) {
+	c := newTurning(t)
+	groups := func(all ...lsf.HostGroup) {
+		c.limiting(func(l *lsf.Config) { l.HostGroups = all })
+		c.cycle()
+	}
+	c.host("hosta", "hosta:ncpus=2")
+	c.host("hostb", "hostb:ncpus=2")
+	c.asking("j", "1:ncpus=1", "lsf_asked_hosts=fast")
+	c.want("no group", "j: nothing")
+	groups(lsf.HostGroup{Name: "fast", Members: []string{"hostb"}})
+	c.want("a group", "j: runs (hostb:ncpus=1)")
+	groups(lsf.HostGroup{Name: "slow", Members: []string{"hostb"}})
+	c.asking("next", "1:ncpus=1", "lsf_asked_hosts=fast")
+	c.asking("named", "1:ncpus=1", "lsf_asked_hosts=hostb hostc")
+	c.want("gone", "next: nothing", "named: runs (hostb:ncpus=1)")
+}

@@ -16,11 +16,9 @@ type HostGroup struct {
 // A HostChoice is which hosts a job or a queue wants, and which of them it prefers: what bsub -m says, and HOSTS of lsb.queues
 // (specification: reservation section 10.7).
 type HostChoice struct {
-	all    bool
-	others int // how much hosts are preferred that are not named
-	named  []string
-	levels map[string]int // of those named
-	not    []string
+	in, out hostSet        // it has those of the first that are not in the second
+	levels  map[string]int // of hosts that are named
+	others  int            // how much the other ones are preferred
 }
 
 // A hostWord is one word of a choice.
@@ -92,84 +90,45 @@ func (c *Config) Grouped(words []string) bool {
 	})
 }
 
-// HostChoice reads the words of a choice. Words that name nobody but whom it is not to have leave all others.
+// HostChoice reads the words of a choice. Words that name nobody but whom it is not to have leave all others. A name of a group that is
+// there no more is one of a host, and a word that cannot be read names nobody.
 func (c *Config) HostChoice(words []string) HostChoice {
-	h := HostChoice{levels: map[string]int{}}
-	only := true
+	h, groups, only := HostChoice{levels: map[string]int{}}, c.membership(), true
 	for _, text := range words {
 		w, ok := readHostWord(text)
-		if !ok {
-			continue
-		}
-		only = only && w.not
+		only = only && ok && w.not
 		switch {
+		case !ok:
 		case w.not:
-			in := c.HostsOf(w.name)
-			h.not = append(h.not, in.named...)
-		case w.name == AllHosts, w.name == OthersHosts:
-			h.all, h.others = true, max(h.others, w.level)
+			groups.join(&h.out, w.name)
+		case w.name == OthersHosts:
+			h.prefer(&hostSet{but: true}, w.level)
 		default:
-			h.add(c.HostsOf(w.name), w.level)
+			var named hostSet
+			groups.join(&named, w.name)
+			h.prefer(&named, w.level)
 		}
 	}
-	h.all = h.all || only
+	if only {
+		h.in = hostSet{but: true}
+	}
 	return h
 }
 
-// HostsOf returns the hosts of a host group or compute unit, and those of the groups in it; of another name the host of that name.
-func (c *Config) HostsOf(name string) HostChoice {
-	h := HostChoice{levels: map[string]int{}}
-	c.collect(&h, name, nil)
-	return h
-}
-
-// collect adds what a name stands for. Groups that are members of each other add nothing twice.
-func (c *Config) collect(h *HostChoice, name string, within []string) {
-	members, group := c.group(name)
-	if slices.Contains(within, name) {
+// prefer adds hosts with a level; of several levels of one the highest counts.
+func (h *HostChoice) prefer(hosts *hostSet, level int) {
+	h.in.join(hosts)
+	if hosts.but {
+		h.others = max(h.others, level)
 		return
 	}
-	if !group {
-		h.add(HostChoice{named: []string{name}}, 0)
-		return
-	}
-	within = append(slices.Clip(within), name)
-	for _, m := range members {
-		switch out, not := strings.CutPrefix(m, "~"); {
-		case not:
-			h.not = append(h.not, c.HostsOf(out).named...)
-		case m == AllHosts:
-			h.all = true
-		default:
-			c.collect(h, m, within)
-		}
-	}
-}
-
-// add adds hosts with a level; of several levels of one the highest counts.
-func (h *HostChoice) add(in HostChoice, level int) {
-	for _, name := range in.named {
-		if slices.Contains(in.not, name) {
-			continue
-		}
-		if !slices.Contains(h.named, name) {
-			h.named = append(h.named, name)
-		}
+	for name := range hosts.listed {
 		h.levels[name] = max(h.levels[name], level)
-	}
-	if in.all {
-		h.all, h.others = true, max(h.others, level)
-		h.not = append(h.not, in.not...)
 	}
 }
 
 // Has reports whether a host, which may have several names, is among those chosen.
-func (h HostChoice) Has(names ...string) bool {
-	of := func(list []string) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(list, n) })
-	}
-	return !of(h.not) && (h.all || of(h.named))
-}
+func (h HostChoice) Has(names ...string) bool { return h.in.has(names...) && !h.out.has(names...) }
 
 // Level returns how much a host is preferred.
 func (h HostChoice) Level(names ...string) int {
@@ -194,16 +153,17 @@ func (h HostChoice) Prefers() bool {
 	return false
 }
 
-// Words writes the hosts that are chosen, those first that are named, as lsf_hosts of a queue has them.
+// Words writes the hosts that are chosen, in the order in which they were named, or all and which are not; none: nobody is.
 func (h HostChoice) Words() []string {
-	words := slices.DeleteFunc(slices.Clone(h.named), func(n string) bool { return slices.Contains(h.not, n) })
-	if h.all {
-		words = []string{AllHosts}
+	var left hostSet
+	left.join(&h.in)
+	left.drop(&h.out)
+	if !left.but {
+		return left.names()
 	}
-	for _, n := range h.not {
-		if word := "~" + n; h.all && !slices.Contains(words, word) {
-			words = append(words, word)
-		}
+	words := []string{AllHosts}
+	for _, n := range left.names() {
+		words = append(words, "~"+n)
 	}
 	return words
 }

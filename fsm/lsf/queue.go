@@ -136,11 +136,6 @@ func amounts(items resource.List, t resource.Table, site resreq.Site) resreq.Usa
 	return u
 }
 
-// Among reports whether a host is one of a queue's lsf_hosts: names, all, and ~name for hosts that it does not have.
-func Among(hosts, host string) bool {
-	return new(Config).HostChoice(strings.Split(hosts, ",")).Has(host)
-}
-
 // Whom the limits of a queue's slots are for, in max_run_res.ncpus.
 const (
 	Everybody = "o:PBS_ALL"
