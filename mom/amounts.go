@@ -90,7 +90,10 @@ func (m *Mom) measure(ctx context.Context) bool {
 
 // closedCommand refuses, in PBS's words, a command whose program others than root could change: the mom runs it as root.
 func closedCommand(command string) error {
-	program, _, _ := strings.Cut(command, " ")
+	program := command
+	if words := strings.Fields(command); len(words) > 0 {
+		program = words[0]
+	}
 	path, err := exec.LookPath(program)
 	if err == nil {
 		err = own.Program(path)

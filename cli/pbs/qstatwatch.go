@@ -42,7 +42,13 @@ func (s *session) watchJobs(ctx context.Context, operands []string, out *status)
 			return s.end()
 		}
 	}
-	err := s.watch(ctx, r, false, func(m *api.WatchReply) (bool, error) { return false, w.take(ctx, m) })
+	var err error
+	if r.GetHistory() {
+		err = s.keepsHistory(ctx, false)
+	}
+	if err == nil {
+		err = s.watch(ctx, r, false, func(m *api.WatchReply) (bool, error) { return false, w.take(ctx, m) })
+	}
 	if err != nil && ctx.Err() == nil {
 		s.fail(err, nil)
 	}

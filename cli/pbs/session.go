@@ -125,7 +125,7 @@ func (s *session) serverName(ctx context.Context) string {
 // read has no outcome that could be unknown: nobody answered it.
 func (s *session) list(ctx context.Context, r *api.ListRequest, begin func(*api.ListHeader) error, each func(*api.Object) error) error {
 	if r.GetHistory() && r.GetKind() == api.ObjectKind_OBJECT_KIND_JOB {
-		if err := s.keepsHistory(ctx); err != nil {
+		if err := s.keepsHistory(ctx, r.GetStale()); err != nil {
 			return err
 		}
 	}
@@ -136,10 +136,11 @@ func (s *session) list(ctx context.Context, r *api.ListRequest, begin func(*api.
 	return err
 }
 
-// keepsHistory refuses to ask a server for finished jobs that keeps none, as a PBS does.
-func (s *session) keepsHistory(ctx context.Context) error {
+// keepsHistory refuses to ask a server for finished jobs that keeps none, as a PBS does. A replica that has just come back may not know
+// yet that they are kept: stale as what is asked for then.
+func (s *session) keepsHistory(ctx context.Context, stale bool) error {
 	keeps := false
-	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"job_history_enable"}, Stale: true}
+	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"job_history_enable"}, Stale: stale}
 	err := s.list(ctx, r, nil, func(o *api.Object) error {
 		keeps = keeps || slices.ContainsFunc(o.GetAttributes(), func(a *api.Attribute) bool { return a.GetName() == "job_history_enable" && a.GetValue() == "True" })
 		return nil

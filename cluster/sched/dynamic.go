@@ -19,8 +19,8 @@ import (
 // Dynamic runs a program of server_dyn_res and returns the first line that it prints.
 type Dynamic func(ctx context.Context, command string) (string, error)
 
-// dynamic asks all programs of server_dyn_res what there is of their resources, if a job waits that may start. Of what a program
-// cannot say there is nothing.
+// dynamic asks all programs of server_dyn_res what there is of their resources, if a job waits that may start, and returns what jobs
+// ask for: of nothing else the cycle has to know. Of what a program cannot say there is nothing.
 func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
 	if l.opts.Dynamic == nil || !anyAwaits(v) {
 		return nil
@@ -44,7 +44,9 @@ func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
 		} else {
 			l.log(pbs.LogDebug2, "Server", "server_dyn_res", d.Command+" = "+text)
 		}
-		found[d.Resource] = text
+		if awaited(v, d.Resource) {
+			found[d.Resource] = text
+		}
 	}
 	return found
 }
@@ -80,6 +82,16 @@ func (l *Loop) probe(ctx context.Context, v *state.View, command string) (string
 		defer cancel()
 	}
 	return l.opts.Dynamic(ctx, command)
+}
+
+// awaited tells whether a job that may start asks for a resource.
+func awaited(v *state.View, name string) bool {
+	for _, j := range v.Classes() { // the jobs of a class ask for the same
+		if _, asks := j.Resources.Get(name); asks {
+			return true
+		}
+	}
+	return false
 }
 
 // anyAwaits tells whether a job waits that may start.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -50,7 +51,8 @@ func TestLoop_Dynamic(t *testing.T) {
 		l.submit("open=1")
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if err := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Dynamic: dynamic, Logger: slog.New(slog.DiscardHandler)}).Run(ctx); err != nil {
+		loop := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Dynamic: dynamic, Logger: slog.New(slog.DiscardHandler)})
+		if err := loop.Run(ctx); err != nil {
 			t.Error(err)
 		}
 		got := ""
@@ -81,6 +83,9 @@ func TestLoop_Dynamic(t *testing.T) {
 			if !slices.Contains(l.lines, "Server;server_dyn_res;"+want) {
 				t.Errorf("%q is not in the log\n%s", want, strings.Join(l.lines, "\n"))
 			}
+		}
+		if told := slices.Sorted(maps.Keys(loop.AskDynamic(t.Context(), l.View()))); !slices.Equal(told, []string{"bar", "foo", "late", "open"}) {
+			t.Errorf("the cycle is told of %v, and nobody asks for idle", told)
 		}
 	})
 }

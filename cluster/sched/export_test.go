@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -93,3 +94,8 @@ func (c *cycle) comes() (lines []string) {
 
 // GoBy has a planner go by load.
 func (p *Planner) GoBy(l *Loads) { p.loads = l }
+
+// AskDynamic asks the programs of server_dyn_res, and returns of what the cycle is told.
+func (l *Loop) AskDynamic(ctx context.Context, v *state.View) map[string]string {
+	return l.dynamic(ctx, v)
+}

@@ -27,7 +27,9 @@ func newUsingHooks(t *testing.T, hosts ...string) usingHooks {
 	for _, h := range hosts {
 		moms = append(moms, "--mom", h)
 	}
-	return usingHooks{kept{newCluster(t, moms...)}, t}
+	h := usingHooks{kept{newCluster(t, moms...)}, t}
+	h.must(t, "qmgr", "-c", "set server job_history_enable = True")
+	return h
 }
 
 // hook makes a hook and waits until the hosts have it.
@@ -112,7 +114,6 @@ func TestHooks_UsedSurvives(t *testing.T) {
 	t.Parallel()
 	hosts := []string{"hosta", "hostb", "hostc"}
 	h := newUsingHooks(t, "hosta:ncpus=4,mem=4gb", "hostb:ncpus=4,mem=4gb", "hostc:ncpus=4,mem=4gb")
-	h.must(t, "qmgr", "-c", "set server job_history_enable = True")
 	for name, kind := range map[string]string{"foo_i": "long", "foo_f": "float", "foo_str": "string", "foo_str4": "string", "stra": "string_array"} {
 		h.must(t, "qmgr", "-c", "create resource "+name+" type="+kind+",flag=h")
 	}

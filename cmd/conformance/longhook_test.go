@@ -15,7 +15,6 @@ func TestHooks_LongerThanARequest(t *testing.T) {
 	}
 	t.Parallel()
 	h := newUsingHooks(t, "borg:ncpus=8")
-	h.must(t, "qmgr", "-c", "set server job_history_enable = True")
 	h.hook("slow", "event=queuejob,alarm=60", "import pbs, time\npbs.logmsg(pbs.LOG_DEBUG, 'the slow one begins')\ntime.sleep(35)\n")
 	const jobs = 4
 	ids, errs := make([]string, jobs), make([]error, jobs)

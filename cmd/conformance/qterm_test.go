@@ -57,6 +57,9 @@ func awaitState(t *testing.T, c *devrun.Cluster, job string, words ...string) {
 func TestQterm_QuickLeavesJobsRunning(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--mom", "hosta:ncpus=4,mem=4gb")
+	if _, err := c.Output(t.Context(), "qmgr", "-c", "set server job_history_enable = True"); err != nil {
+		t.Fatal(err)
+	}
 	job := submitSteady(t, c)
 	_, pid := job.runs(t, 1)
 	mustBeGone := servers(t, c)

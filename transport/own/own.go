@@ -5,6 +5,7 @@
 package own
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -121,13 +122,39 @@ func Closed(path string) error {
 // ErrForeign is the refusal of a program that somebody else could replace or change.
 var ErrForeign = errors.New("file has a non-secure file access")
 
-// Program refuses a file that others than root and the daemon's account could replace or change, with ErrForeign.
+// mostLinks bounds the links that are followed one after the other, as the kernel does.
+const mostLinks = 40
+
+// Program refuses a file that others than root and the daemon's account could replace or change, with ErrForeign: by writing it, or by
+// having one of the folders in which it, or a link to it, lies.
 func Program(path string) error {
-	real, err := filepath.EvalSymlinks(path)
+	at, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	for at := real; ; at = filepath.Dir(at) {
+	for range mostLinks {
+		real, err := filepath.EvalSymlinks(at)
+		if err == nil {
+			err = cmp.Or(closedWay(real), closedWay(filepath.Dir(at)))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		next, err := os.Readlink(at)
+		if err != nil {
+			return nil // it is no link
+		}
+		if !filepath.IsAbs(next) {
+			next = filepath.Join(filepath.Dir(at), next)
+		}
+		at = next
+	}
+	return fmt.Errorf("%s: %w", path, unix.ELOOP)
+}
+
+// closedWay refuses a path of which others could change what is there, or one of the folders on the way to it.
+func closedWay(path string) error {
+	for at := path; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
 		if err != nil {
 			return err
@@ -136,7 +163,7 @@ func Program(path string) error {
 		others := ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid()
 		open := info.Mode().Perm()&foreign != 0 && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0)
 		if others || open {
-			return fmt.Errorf("%s: %w: %s can be changed by others", path, ErrForeign, at)
+			return fmt.Errorf("%w: %s can be changed by others", ErrForeign, at)
 		}
 		if at == filepath.Dir(at) {
 			return nil

@@ -138,3 +138,38 @@ func TestClosed(t *testing.T) {
 		}
 	}
 }
+
+// A program is as safe as the folders of the links that lead to it.
+func TestProgram_Links(t *testing.T) {
+	dir := t.TempDir()
+	if err := Program(dir); err != nil {
+		t.Skip(err)
+	}
+	program := filepath.Join(dir, "program")
+	open := filepath.Join(dir, "open")
+	if err := errors.Join(os.WriteFile(program, nil, 0o700), os.Mkdir(open, 0o700), os.Chmod(open, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range [][2]string{
+		{"program", "safe"},
+		{"safe", "further"},
+		{program, "open/link"},
+		{"open/link", "through"},
+		{"loop", "loop"},
+		{"nothing", "dangling"},
+	} {
+		if err := os.Symlink(link[0], filepath.Join(dir, link[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]error{
+		"program": nil, "safe": nil, "further": nil, "open/link": ErrForeign, "through": ErrForeign, "dangling": fs.ErrNotExist,
+	} {
+		if err := Program(filepath.Join(dir, name)); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+	if err := Program(filepath.Join(dir, "loop")); err == nil {
+		t.Error("a link to itself is taken")
+	}
+}
