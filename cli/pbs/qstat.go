@@ -258,11 +258,17 @@ func (s *session) show(ctx context.Context, q question, out *status) (fatal bool
 	}
 	out.refused()
 	var r *pbs.Error
-	if errors.As(err, &r) && q.operand != "" && !s.explain(err).Fatal {
+	if !errors.As(err, &r) || q.operand == "" && q.job == "" || s.explain(err).Fatal {
+		return s.fail(err, nil)
+	}
+	if q.job == "" {
 		s.refuse(ctx, q, q.operand, r)
 		return false
 	}
-	return s.fail(err, nil)
+	for _, id := range q.list.GetNames() { // a PBS is asked for each by itself
+		s.refuse(ctx, q, s.fullID(ctx, id), r)
+	}
+	return false
 }
 
 // refuse tells of an object that cannot be shown, in PBS's words for each case.

@@ -131,7 +131,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			placed, long, ok, fits = c.placeShrunk(j, cl)
 		}
 		choice := 0
-		if !ok && !fits && len(cl.choice) > 0 {
+		if !ok && !fits && len(cl.choice) > 0 && !j.Checkpointed() { // it goes on where its checkpoint is
 			choice, placed, long, ok = c.placeChoice(j, id, cl)
 		}
 		if ok {

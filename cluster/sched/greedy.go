@@ -214,8 +214,9 @@ func (c *cycle) gatherOn(cl *class, m mode, hosts []int) (parts []state.Kept) {
 		if mem = min(mem, want); !m.memory {
 			mem = 0
 		}
-		c.free.takesOf(h, cl.bounds, r.mem.Name, mem-mem%megabyte)
-		parts = append(parts, c.onNodes(h, cl, k, mem-mem%megabyte)...)
+		kept := c.onNodes(h, cl, k, mem-mem%megabyte)
+		c.free.takesOf(h, cl.bounds, r.mem.Name, (&state.Pending{Held: kept}).Mem())
+		parts = append(parts, kept...)
 	}
 	if hosts != nil {
 		for _, h := range hosts {

@@ -5,7 +5,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// slotUse is what a world knows of slots.
+// slotUse is what a world knows of what such limits count.
 type slotUse struct {
 	of    *slotLimits // what is counted; nil: nothing
 	extra map[cell]int64
@@ -66,7 +66,7 @@ func (w *world) allowedOf(h int, b *bounds, name string) (least int64, by *count
 	return least, by
 }
 
-// room returns how many more slots a counter allows on a host.
+// room returns how much more a counter allows on a host.
 func (w *world) room(c *counter, h int) int64 {
 	at, bounded := w.slots.of.cell(c, h)
 	if !bounded {

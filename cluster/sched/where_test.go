@@ -9,6 +9,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 )
 
 // asking submits a job with attributes that its requirement has brought.
@@ -38,6 +39,25 @@ func TestChoice(t *testing.T) {
 			want = "nothing"
 		}
 		c.want(mem, "j: "+want)
+	}
+}
+
+// A job that goes on from a checkpoint does so where that is kept: of its alternatives the one that is bound to those hosts counts.
+func TestChoice_Checkpointed(t *testing.T) {
+	c := newTurning(t)
+	c.host("hosta", "hosta:ncpus=10,mem=5mb,swp=100mb")
+	c.asking("j", "1:ncpus=1:mem=20mb", "lsf_alternatives=1:ncpus=1:mem=20mb || 1:ncpus=1:mem=10mb:swp=20mb")
+	j, _ := c.store.View().Job(c.names["j"])
+	next := *j
+	next.Checkpoint, next.SchedSelect = &state.Checkpoint{Host: "hosta", Select: j.SchedSelect}, j.SchedSelect+":host=hosta"
+	tx := c.store.Tx()
+	tx.PutJob(&next)
+	c.store.Commit(tx)
+	c.commit(&command.ManageVnode{Verb: command.VerbSet, Vnode: "hosta", Changes: []command.AttrChange{
+		{Entry: attr.Entry{Name: "resources_available", Resource: "mem", Value: "15mb"}},
+	}})
+	if p := sched.Make(c.store.Publish(), c.now); len(p.Starts) != 0 {
+		t.Errorf("it starts by %+v", p.Starts)
 	}
 }
 
