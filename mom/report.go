@@ -304,7 +304,7 @@ func (m *Mom) enforced(k spool.TaskKey) task.Enforce {
 		if m.config.keeper != nil {
 			room = m.config.keeper.Room(string(k.Job), uint32(k.Run))
 		}
-		e.Mem, e.VMem = !room.Mem, !room.Vmem
+		e.Mem, e.VMem, e.PMem = !room.Mem, !room.Vmem, true // a cgroup does not count single processes
 	}
 	return e
 }
@@ -315,6 +315,7 @@ func sum(parts []proc.Usage) (all proc.Usage) {
 		all.CPU += u.CPU
 		all.RSS += u.RSS
 		all.VSize += u.VSize
+		all.Largest = max(all.Largest, u.Largest)
 		all.Processes += u.Processes
 		all.Wall = max(all.Wall, u.Wall)
 	}

@@ -141,7 +141,7 @@ func (s *settings) enforce(name, value string, on bool) error {
 	}
 	switch name {
 	case "mem":
-		s.Enforce.Mem, s.Enforce.VMem, s.memSet = on, on, true
+		s.Enforce.Mem, s.Enforce.VMem, s.Enforce.PMem, s.memSet = on, on, on, true
 	case "cpuaverage":
 		s.Enforce.Average = on
 	case "cpuburst":

@@ -100,12 +100,12 @@ func TestSettings_JobDirRoot(t *testing.T) {
 // Memory is enforced where jobs have no cgroup, unless the site says otherwise.
 func TestSettings_Enforce(t *testing.T) {
 	for text, want := range map[string]func(e *task.Enforce){
-		"":                      func(e *task.Enforce) { e.Mem, e.VMem = true, true },
-		"$enforce mem\n":        func(e *task.Enforce) { e.Mem, e.VMem = true, true },
+		"":                      func(e *task.Enforce) { e.Mem, e.VMem, e.PMem = true, true, true },
+		"$enforce mem\n":        func(e *task.Enforce) { e.Mem, e.VMem, e.PMem = true, true, true },
 		"$enforce !mem\n":       func(e *task.Enforce) {},
-		"$enforce cpuaverage\n": func(e *task.Enforce) { e.Mem, e.VMem, e.Average = true, true, true },
+		"$enforce cpuaverage\n": func(e *task.Enforce) { e.Mem, e.VMem, e.PMem, e.Average = true, true, true, true },
 		"$enforce cpuburst\n$enforce delta_cpufactor 2\n$enforce average_trialperiod 30\n$enforce complexmem\n": func(e *task.Enforce) {
-			e.Mem, e.VMem, e.Burst, e.BurstFactor, e.Trial = true, true, true, 2, 30*time.Second
+			e.Mem, e.VMem, e.PMem, e.Burst, e.BurstFactor, e.Trial = true, true, true, true, 2, 30*time.Second
 		},
 	} {
 		config := filepath.Join(t.TempDir(), "config")

@@ -48,7 +48,7 @@ func (p peers) Prologue(ctx context.Context, to task.Host, k spool.TaskKey) erro
 // share is what the part of a run on this host has used.
 func share(t task.Task) *api.Share {
 	p := t.Peak
-	s := &api.Share{CpuNanos: int64(p.CPU), Rss: p.RSS, Vsize: p.VSize, Percent: p.Percent}
+	s := &api.Share{CpuNanos: int64(p.CPU), Rss: p.RSS, Vsize: p.VSize, Percent: p.Percent, Largest: p.Largest}
 	for _, u := range t.HookUsed {
 		s.Hooked = append(s.Hooked, &api.HookedValue{Resource: u.Resource, Type: u.Type, Value: u.Value})
 	}
@@ -59,7 +59,7 @@ func shareOf(s *api.Share) task.Share {
 	if s == nil { // it is not known any more
 		return task.Share{}
 	}
-	out := task.Share{Peak: task.Peak{CPU: time.Duration(s.GetCpuNanos()), RSS: s.GetRss(), VSize: s.GetVsize(), Percent: s.GetPercent()}, Hooked: []spool.Used{}}
+	out := task.Share{Peak: task.Peak{CPU: time.Duration(s.GetCpuNanos()), RSS: s.GetRss(), VSize: s.GetVsize(), Percent: s.GetPercent(), Largest: s.GetLargest()}, Hooked: []spool.Used{}}
 	for _, u := range s.GetHooked() {
 		out.Hooked = append(out.Hooked, spool.Used{Resource: u.GetResource(), Type: u.GetType(), Value: u.GetValue()})
 	}

@@ -144,6 +144,10 @@ func refusalText(r *pbs.Error) string {
 	switch r.Code {
 	case pbs.QueueAccess:
 		text = "User cannot use the queue"
+	case pbs.ResourceLimit: // with no text of its own: a maximum of the queue, or of the server
+		if text == pbs.Refuse(r.Code).Message {
+			text = resreq.QueueHardLimit.String()
+		}
 	case pbs.BadAttributeValue:
 		if begin := resreq.Syntax.String(); strings.HasPrefix(text, begin) {
 			text = begin

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rampart/fsm/attr"
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 	"rampart/fsm/resource"
@@ -58,7 +59,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next := *j
 	structural := false
 	for _, ch := range c.Changes {
-		if j.Live() && !alterableWhileRunning(tx, ch.Entry) && !(c.Usage && ofUsage(tx, ch.Entry)) {
+		if j.Live() && !alterableWhileRunning(tx, j, ch.Entry) && !(c.Usage && ofUsage(tx, ch.Entry)) {
 			return pbs.Attribute(pbs.RunningAttribute, ch.name())
 		}
 		if err := applyChange(&next, ch, tx.Cluster().FeatureLevel >= LevelObjects); err != nil {
@@ -149,9 +150,13 @@ func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
 }
 
 // alterableWhileRunning tells what qalter may change of a running job: of
-// resources the limits of time, else what the attribute table allows.
-func alterableWhileRunning(tx *state.Tx, e attr.Entry) bool {
+// resources the limits of time, else what the attribute table allows. Of a job of LSF's it may be the limit on the memory of each process
+// (specification: reservation section 2.9).
+func alterableWhileRunning(tx *state.Tx, j *state.Job, e attr.Entry) bool {
 	switch {
+	case e.Name == "Resource_List" && e.Resource == lsf.MemoryLimit && tx.Cluster().FeatureLevel >= LevelObjects:
+		_, byLSF := j.Attrs.Get(lsf.JobRequirement, "")
+		return byLSF
 	case e.Name == "Resource_List":
 		return slices.Contains([]string{"walltime", "cput", "soft_walltime"}, e.Resource)
 	case e.Name == "Job_Name" && tx.Cluster().FeatureLevel < LevelObjects: // older releases refuse it

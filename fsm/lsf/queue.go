@@ -29,6 +29,7 @@ const (
 	JobLayout        = "lsf_layout"       // how its chunks stand on hosts, beside its place
 	JobAlternatives  = "lsf_alternatives" // what it may reserve, one of which it gets
 	JobEffective     = "lsf_effective"    // of a job that has started: with the one that it got
+	MemoryLimit      = "pmem"             // the resource that bsub -M bounds
 )
 
 // QueueOf reads what a queue says of the requirements of its jobs. What cannot be read, as when a

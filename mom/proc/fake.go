@@ -355,7 +355,7 @@ func (f *Fake) Usage(handles ...Handle) ([]Usage, error) {
 				wall := time.Since(j.begun)
 				all[i] = Usage{
 					CPU: scale(j.worked(), j.program.CPU), Wall: wall,
-					RSS: j.program.RSS, VSize: 2 * j.program.RSS, Processes: 1,
+					RSS: j.program.RSS, VSize: 2 * j.program.RSS, Processes: 1, Largest: j.program.RSS,
 				}
 			}
 		}

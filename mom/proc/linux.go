@@ -271,6 +271,7 @@ func (t table) usage(h Handle) Usage {
 		}
 		u.RSS += p.rss
 		u.VSize += p.vsize
+		u.Largest = max(u.Largest, p.rss)
 	}
 	return u
 }

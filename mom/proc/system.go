@@ -161,5 +161,6 @@ type Usage struct {
 	Wall      time.Duration
 	RSS       int64 // bytes
 	VSize     int64 // bytes
+	Largest   int64 // resident bytes of the process that has most
 	Processes int
 }

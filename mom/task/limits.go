@@ -9,7 +9,7 @@ import (
 
 // Enforce is which limits a mom sees to besides those of time, which it always does.
 type Enforce struct {
-	Mem, VMem bool
+	Mem, VMem, PMem bool
 	// Average ends jobs that use more cpus than they have on the average, once they have run for Trial: more
 	// than ncpus by AverageFactor and AverageOver per cent of a cpu. Burst does so at any moment.
 	Average, Burst             bool
@@ -48,6 +48,9 @@ func (t mother) exceeded(e Enforce) *breach {
 	}
 	if e.VMem {
 		checks = append(checks, above("vmem", "kb", total.VSize/1024, pbs.ExitVMem))
+	}
+	if e.PMem {
+		checks = append(checks, above("pmem", "kb", total.Largest/1024, pbs.ExitMem))
 	}
 	for _, o := range checks {
 		if o != nil {

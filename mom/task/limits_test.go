@@ -12,7 +12,7 @@ import (
 // goes back to its queue all the same has not.
 func TestExceeded_ExitStatus(t *testing.T) {
 	all := PBSEnforce()
-	all.Mem, all.VMem, all.Average, all.Burst = true, true, true, true
+	all.Mem, all.VMem, all.PMem, all.Average, all.Burst = true, true, true, true, true
 	for _, c := range []struct {
 		resource, limit string
 		used            proc.Usage
@@ -22,6 +22,7 @@ func TestExceeded_ExitStatus(t *testing.T) {
 		{"walltime", "10", proc.Usage{Wall: 11 * time.Second}, -29, "walltime 11 exceeded limit 10"},
 		{"cput", "10", proc.Usage{CPU: 12 * time.Second}, -28, "cput 12 exceeded limit 10"},
 		{"mem", "100kb", proc.Usage{RSS: 123 << 10}, -27, "mem 123kb exceeded limit 100kb"},
+		{"pmem", "100kb", proc.Usage{RSS: 150 << 10, Largest: 123 << 10}, -27, "pmem 123kb exceeded limit 100kb"},
 		{"vmem", "100kb", proc.Usage{VSize: 123 << 10}, -26, "vmem 123kb exceeded limit 100kb"},
 		{"ncpus", "1", proc.Usage{CPU: 400 * time.Second, Wall: 200 * time.Second}, -25, "ncpus 2.0 exceeded limit 1 (sum)"},
 		{"ncpus", "1", proc.Usage{CPU: 40 * time.Second, Wall: 20 * time.Second}, -24, "ncpus 2.0 exceeded limit 1 (burst)"},

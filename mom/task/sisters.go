@@ -140,7 +140,7 @@ func (t Task) withShares(shares map[pbs.HostName]Share) Task {
 			hooked = overlaid(nil, p.Hooked)
 		}
 		all[host] = Share{Peak: Peak{
-			CPU: max(old.CPU, p.CPU), RSS: max(old.RSS, p.RSS), VSize: max(old.VSize, p.VSize), Percent: max(old.Percent, p.Percent),
+			CPU: max(old.CPU, p.CPU), RSS: max(old.RSS, p.RSS), VSize: max(old.VSize, p.VSize), Percent: max(old.Percent, p.Percent), Largest: p.Largest,
 		}, Hooked: hooked}
 	}
 	t.Shares = all

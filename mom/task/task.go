@@ -64,6 +64,8 @@ type Peak struct {
 	RSS     int64         `json:"rss"`
 	VSize   int64         `json:"vsize"`
 	Percent int64         `json:"percent"`
+	// Largest is how much the process had at the last look that then had most: a limit on it counts from when it is set.
+	Largest int64 `json:"largest,omitempty"`
 }
 
 // New returns the task of a fresh order.
@@ -91,7 +93,7 @@ func Lost(k spool.TaskKey) Task {
 func (p Peak) with(u proc.Usage) Peak {
 	next := Peak{
 		CPU: max(p.CPU, u.CPU), Wall: max(p.Wall, u.Wall),
-		RSS: max(p.RSS, u.RSS), VSize: max(p.VSize, u.VSize), Percent: p.Percent,
+		RSS: max(p.RSS, u.RSS), VSize: max(p.VSize, u.VSize), Percent: p.Percent, Largest: u.Largest,
 	}
 	if wall := u.Wall - p.Wall; wall >= time.Second && u.CPU > p.CPU {
 		next.Percent = max(p.Percent, int64(100*(u.CPU-p.CPU)/wall))

@@ -246,6 +246,7 @@ func (t Task) total() Peak {
 		sum.RSS += s.RSS
 		sum.VSize += s.VSize
 		sum.Percent += s.Percent
+		sum.Largest = max(sum.Largest, s.Largest)
 	}
 	return sum
 }

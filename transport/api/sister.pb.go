@@ -730,6 +730,7 @@ type Share struct {
 	Vsize         int64                  `protobuf:"varint,3,opt,name=vsize,proto3" json:"vsize,omitempty"`     // bytes, the most at a time
 	Percent       int64                  `protobuf:"varint,4,opt,name=percent,proto3" json:"percent,omitempty"` // of one cpu, the most at a time
 	Hooked        []*HookedValue         `protobuf:"bytes,5,rep,name=hooked,proto3" json:"hooked,omitempty"`    // what hooks have set: it counts instead of what was measured
+	Largest       int64                  `protobuf:"varint,6,opt,name=largest,proto3" json:"largest,omitempty"` // resident bytes of the process that has most now
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -797,6 +798,13 @@ func (x *Share) GetHooked() []*HookedValue {
 		return x.Hooked
 	}
 	return nil
+}
+
+func (x *Share) GetLargest() int64 {
+	if x != nil {
+		return x.Largest
+	}
+	return 0
 }
 
 // HookedValue is a value of resources_used that hooks have set.
@@ -1963,13 +1971,14 @@ const file_sister_proto_rawDesc = "" +
 	"\x04kept\x18\x14 \x01(\x0e2\x14.rampart.v1.KeptPartR\x04kept\"K\n" +
 	"\fEndPartReply\x12'\n" +
 	"\x05share\x18\x01 \x01(\v2\x11.rampart.v1.ShareR\x05share\x12\x12\n" +
-	"\x04over\x18\x02 \x01(\bR\x04over\"\x97\x01\n" +
+	"\x04over\x18\x02 \x01(\bR\x04over\"\xb1\x01\n" +
 	"\x05Share\x12\x1b\n" +
 	"\tcpu_nanos\x18\x01 \x01(\x03R\bcpuNanos\x12\x10\n" +
 	"\x03rss\x18\x02 \x01(\x03R\x03rss\x12\x14\n" +
 	"\x05vsize\x18\x03 \x01(\x03R\x05vsize\x12\x18\n" +
 	"\apercent\x18\x04 \x01(\x03R\apercent\x12/\n" +
-	"\x06hooked\x18\x05 \x03(\v2\x17.rampart.v1.HookedValueR\x06hooked\"S\n" +
+	"\x06hooked\x18\x05 \x03(\v2\x17.rampart.v1.HookedValueR\x06hooked\x12\x18\n" +
+	"\alargest\x18\x06 \x01(\x03R\alargest\"S\n" +
 	"\vHookedValue\x12\x1a\n" +
 	"\bresource\x18\x01 \x01(\tR\bresource\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
