@@ -31,6 +31,9 @@ func (o *ordering) preferring(choice lsf.HostChoice, words string) *ordering {
 	return &next
 }
 
+// prefers tells whether hosts come before others whatever the keys say.
+func (o *ordering) prefers() bool { return o != nil && o.preferred != nil }
+
 // newOrdering reads the keys; nil: there are none, or none that is there any more.
 func newOrdering(text string, site resreq.Site) *ordering {
 	if text == "" {

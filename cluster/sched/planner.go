@@ -182,6 +182,9 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 	c, ok := p.classes[k]
 	if !ok {
 		w, alternatives, by, layout := moreOf(v, of.More)
+		if k.hosts != nil && !by.prefers() { // what a job prefers counts instead of what its queue does
+			by = by.preferring(*k.hosts, p.hosts.words[of.Queue])
+		}
 		c = newClass(k, v, p.considered, !p.grouping.explicit, w, layout)
 		c.by = by
 		for i, a := range alternatives {

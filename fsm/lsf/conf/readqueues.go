@@ -110,9 +110,6 @@ func (q *queueReader) keyword(x setting) {
 				q.warn(q.s, "HOSTS of queue %s: %s; ignored", q.q.Name, err)
 				return
 			}
-			if strings.Contains(x.value, "+") {
-				q.notYet(q.s, "which HOSTS of queue "+q.q.Name+" prefers")
-			}
 			q.set(lsf.QueueHosts, "", strings.Join(words, ","))
 		}
 	case "USERS":
