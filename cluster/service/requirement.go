@@ -92,15 +92,16 @@ func required(v *state.View, queue pbs.QueueName, list attr.List, running bool) 
 	if len(shape.Order) > 0 {
 		list = list.Set(lsf.JobOrder, "", resreq.PrintOrder(shape.Order))
 	}
-	if shape.Layout.Given() {
-		list = list.Set(lsf.JobLayout, "", shape.Layout.String())
-	}
 	if text, ok := list.Get("Resource_List", "place"); ok {
 		place, err := spec.ParsePlace(text)
 		if err != nil {
 			return nil, err
 		}
+		shape.Layout.Alone = shape.Layout.Unit && place.Sharing == spec.ExclusiveHost
 		shape.Place.Sharing = cmp.Or(shape.Place.Sharing, place.Sharing)
+	}
+	if shape.Layout.Given() {
+		list = list.Set(lsf.JobLayout, "", shape.Layout.String())
 	}
 	list = without(list, "Resource_List", "ncpus", "host")
 	for _, item := range shape.Wide {
@@ -145,7 +146,8 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	list := attr.List{}.Set(requirement, "", text).Set(lsf.JobApplication, "", application)
 	for _, name := range []string{"ncpus", "place"} {
 		had, _ := j.Resources.Get(name)
-		if layout, _ := j.Attrs.Get(lsf.JobLayout, ""); name == "place" && lsf.ReadLayout(layout).Unit {
+		text, _ := j.Attrs.Get(lsf.JobLayout, "")
+		if layout := lsf.ReadLayout(text); name == "place" && layout.Unit && !layout.Alone {
 			had = "" // the unit was to be the job's own, for the requirement that goes
 		}
 		if value, _ := asked.Get("Resource_List", name); cmp.Or(value, had) != "" {

@@ -10,6 +10,7 @@ import (
 type Layout struct {
 	Kinds []KindLayout // one for each kind of chunk, in their order
 	Unit  bool         // the job has the compute unit that its hosts are in to itself
+	Alone bool         // and it is to have its hosts to itself also where a later requirement does not ask for the unit
 }
 
 // A KindLayout says how the chunks of one kind stand on hosts. The zero value says nothing.
@@ -24,6 +25,7 @@ const (
 	layoutScatter = "scatter"
 	layoutOnce    = "once="
 	layoutUnit    = "unit"
+	layoutAlone   = "alone"
 )
 
 // Given reports whether the layout says anything.
@@ -36,7 +38,7 @@ func (l Layout) Once(resource string) bool {
 	return slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return slices.Contains(k.Once, resource) })
 }
 
-// String prints the layout as the attribute has it: "1:once=mem 2:scatter unit".
+// String prints the layout as the attribute has it: "1:once=mem 2:scatter unit alone".
 func (l Layout) String() string {
 	var words []string
 	for _, k := range l.Kinds {
@@ -52,14 +54,17 @@ func (l Layout) String() string {
 	if l.Unit {
 		words = append(words, layoutUnit)
 	}
+	if l.Alone {
+		words = append(words, layoutAlone)
+	}
 	return strings.Join(words, " ")
 }
 
 // ReadLayout reads what String has printed; what it cannot read says nothing.
 func ReadLayout(text string) (l Layout) {
 	for word := range strings.FieldsSeq(text) {
-		if word == layoutUnit {
-			l.Unit = true
+		if word == layoutUnit || word == layoutAlone {
+			l.Unit, l.Alone = l.Unit || word == layoutUnit, l.Alone || word == layoutAlone
 			continue
 		}
 		parts := strings.Split(word, ":")
