@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
@@ -106,8 +107,12 @@ func newClass(k key, t resource.Table, h considered, rest bool, w *where, layout
 	}
 	if name := c.place.Group; name != "" {
 		c.groups = groups{keys: name, defs: keysOf(name, t), own: true}
-		if len(c.groups.defs) == 0 {
-			c.bad = pbs.Errorf(pbs.UnknownResource, "Unknown resource: %s", name).Error()
+		for _, also := range layout.Same {
+			c.groups.keys, c.groups.defs = c.groups.keys+"&"+also, append(c.groups.defs, keysOf(also, t)...)
+		}
+		c.groups.together = len(layout.Same) > 0
+		if len(c.groups.defs) < 1+len(layout.Same) {
+			c.bad = pbs.Errorf(pbs.UnknownResource, "Unknown resource: %s", strings.Join(append([]string{name}, layout.Same...), ",")).Error()
 			return c
 		}
 	} else if k.groups != "" {

@@ -43,3 +43,18 @@ func TestLayout_Unit(t *testing.T) {
 	c.asking("other", "1:ncpus=1")
 	c.want("then", "other: nothing")
 }
+
+// Hosts agree in each of several resources; those that lack one are with nobody. What is kept while the job waits is of one such group, too.
+func TestLayout_Same(t *testing.T) {
+	c := newTurning(t)
+	c.resource("color", "string")
+	c.host("hosta", "hosta:ncpus=2,arch=one,color=red")
+	c.host("hostb", "hostb:ncpus=2,arch=one,color=blue")
+	c.host("hostc", "hostc:ncpus=2,arch=two,color=red")
+	c.host("hostd", "hostd:ncpus=4,arch=one")
+	c.host("hoste", "hoste:ncpus=1,arch=two,color=red")
+	c.asking("j", "3:ncpus=1", "Resource_List.place=free:group=arch", "lsf_layout=1 same=color")
+	c.asking("more", "4:ncpus=1", "Resource_List.place=free:group=arch", "lsf_layout=1 same=color")
+	c.asking("one", "4:ncpus=1", "Resource_List.place=free:group=arch")
+	c.want("T0", "j: runs (hostc:ncpus=1)+(hostc:ncpus=1)+(hoste:ncpus=1)", "more: nothing", "one: runs (hosta:ncpus=1)+(hosta:ncpus=1)+(hostb:ncpus=1)+(hostb:ncpus=1)")
+}

@@ -72,7 +72,7 @@ func keysOf(keys string, t resource.Table) []resource.Def {
 
 // A pset is one placement set.
 type pset struct {
-	name  string // as in RESOURCE=VALUE
+	name  string // as in RESOURCE=VALUE, of several resources separated by commas
 	nodes []int  // in their order
 	hosts []int  // on which they are, in their order
 	ncpus int64  // that are offered
@@ -94,6 +94,8 @@ type groups struct {
 	defs []resource.Def
 	own  bool // the jobs have asked for it
 	rest bool // vnodes without a value make a set, too
+
+	together bool // a set has one value of each of them
 }
 
 // id tells pools apart.
@@ -174,6 +176,9 @@ func (w *world) measured() {
 // group makes the placement sets of groups.
 func (w *world) group(g groups) []*pset {
 	w.measured()
+	if g.together {
+		return w.agreeing(g.defs)
+	}
 	var all []*pset
 	for _, def := range g.defs {
 		named := map[string]*pset{}
@@ -193,6 +198,38 @@ func (w *world) group(g groups) []*pset {
 			}
 		}
 	}
+	return bySize(all)
+}
+
+// agreeing makes the sets of nodes that have the same values of all of some resources.
+func (w *world) agreeing(defs []resource.Def) []*pset {
+	var all []*pset
+	named := map[string]*pset{}
+	for i := range w.nodes {
+		names := []string{""}
+		for _, def := range defs {
+			var longer []string
+			for _, before := range names {
+				for _, value := range w.nodes[i].values(def) {
+					longer = append(longer, strings.TrimPrefix(before+","+def.Name+"="+value, ","))
+				}
+			}
+			names = longer
+		}
+		for _, name := range names {
+			s := named[name]
+			if s == nil {
+				s = &pset{name: name}
+				named[name], all = s, append(all, s)
+			}
+			s.add(w, i)
+		}
+	}
+	return bySize(all)
+}
+
+// bySize completes sets, and sorts them in place.
+func bySize(all []*pset) []*pset {
 	for _, s := range all {
 		slices.Sort(s.hosts)
 		s.hosts = slices.Compact(s.hosts)

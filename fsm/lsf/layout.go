@@ -10,6 +10,7 @@ import (
 type Layout struct {
 	Kinds []KindLayout // one for each kind of chunk, in their order
 	Unit  bool         // the job has the compute unit that its hosts are in to itself
+	Same  []string     // resources in which its hosts are to agree, beside that of its place
 	Alone bool         // and it is to have its hosts to itself also where a later requirement does not ask for the unit
 }
 
@@ -26,11 +27,12 @@ const (
 	layoutOnce    = "once="
 	layoutUnit    = "unit"
 	layoutAlone   = "alone"
+	layoutSame    = "same="
 )
 
 // Given reports whether the layout says anything.
 func (l Layout) Given() bool {
-	return l.Unit || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once) > 0 })
+	return l.Unit || len(l.Same) > 0 || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once) > 0 })
 }
 
 // Once reports whether a host gives a resource to some kind of chunk once.
@@ -38,7 +40,7 @@ func (l Layout) Once(resource string) bool {
 	return slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return slices.Contains(k.Once, resource) })
 }
 
-// String prints the layout as the attribute has it: "1:once=mem 2:scatter unit alone".
+// String prints the layout as the attribute has it: "1:once=mem 2:scatter unit alone same=color,model".
 func (l Layout) String() string {
 	var words []string
 	for _, k := range l.Kinds {
@@ -57,6 +59,9 @@ func (l Layout) String() string {
 	if l.Alone {
 		words = append(words, layoutAlone)
 	}
+	if len(l.Same) > 0 {
+		words = append(words, layoutSame+strings.Join(l.Same, ","))
+	}
 	return strings.Join(words, " ")
 }
 
@@ -65,6 +70,10 @@ func ReadLayout(text string) (l Layout) {
 	for word := range strings.FieldsSeq(text) {
 		if word == layoutUnit || word == layoutAlone {
 			l.Unit, l.Alone = l.Unit || word == layoutUnit, l.Alone || word == layoutAlone
+			continue
+		}
+		if names, same := strings.CutPrefix(word, layoutSame); same {
+			l.Same = strings.Split(names, ",")
 			continue
 		}
 		parts := strings.Split(word, ":")

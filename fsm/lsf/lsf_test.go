@@ -117,6 +117,7 @@ func TestShaped(t *testing.T) {
 		{text: "1*{}+3*{span[ptile=2]}", slots: 1, sel: "1:ncpus=1+1:ncpus=2+1:ncpus=1", place: "free", layout: "1 2:scatter 2:scatter", describe: "1*{}+2*{}+1*{}"},
 		{text: "rusage[mem=10:disk=2]", slots: 3, sel: "3:ncpus=1:mem=10mb:disk=2", place: "free", layout: "1:once=mem,disk", describe: "rusage[mem=10:disk=2]"},
 		{text: "same[model]", slots: 2, sel: "2:ncpus=1", place: "free", describe: "-"},
+		{text: "same[color:type]", slots: 2, sel: "2:ncpus=1", place: "free:group=color", layout: "1 same=arch", describe: "same[color]"},
 		{text: "same[model:color]", slots: 2, sel: "2:ncpus=1", place: "free:group=color", describe: "same[color]"},
 	} {
 		s, err := shaped(c.text, c.slots, c.host)
@@ -203,14 +204,21 @@ func TestShaped_Units(t *testing.T) {
 		"cu[type=rack:maxcus=2]":               "of compute units a job may ask for type, pref, maxcus=1 and excl",
 		"cu[type=rack:balance]":                "of compute units a job may ask for type, pref, maxcus=1 and excl",
 		"cu[type=row]":                         "no host has a resource row",
-		"same[color] cu[type=rack:maxcus=1]":   "beside same[color] is not supported yet",
+		"same[color] cu[type=rack:maxcus=1]":   "free:group=rack same=color",
+		"same[color] cu[maxcus=1:excl]":        "beside same[] of something else is not supported yet",
+		"same[rack:color] cu[maxcus=1]":        "free:group=rack same=color",
+		"same[rack] cu[maxcus=1:excl]":         "free:exclhost:group=rack",
 	} {
 		r, err := resreq.Parse(text, known)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s, err := Shaped(Request{Requirement: r, Slots: 2}, defs, known)
-		if got := s.Place.String(); err == nil && got != want || err != nil && !strings.Contains(err.Error(), want) {
+		got := s.Place.String()
+		if len(s.Layout.Same) > 0 {
+			got += " same=" + strings.Join(s.Layout.Same, ",")
+		}
+		if err == nil && got != want || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v, want %s", text, got, err, want)
 		}
 	}
@@ -245,7 +253,7 @@ func TestShaped_Refusals(t *testing.T) {
 		{"rusage[disk=1.5]", 1, "rusage[disk=1.5] is not supported: the resource is of type long"},
 		{"1*{select[mem>5]}+1*{select[bigmem]}", 2, "select[mem>5] in a term of a compound requirement is not supported yet"},
 		{"span[ptile='!']", 2, "span[ptile='!'] is not supported yet"},
-		{"same[color:bigmem]", 2, "same[] of several resources"},
+		{"same[color:lic]", 2, "same[lic] is not supported: it is no resource of hosts"},
 		{"same[lic]", 2, "same[lic] is not supported: it is no resource of hosts"},
 		{"2*{span[ptile=1]}+4*{span[ptile=2]}", 7, "the terms of the requirement are for 6 slots, and the job has 7"},
 		{"1*{rusage[lic=1]}+1*{rusage[lic=1]}", 1, "rusage[lic=...] in several terms"},

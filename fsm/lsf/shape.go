@@ -2,6 +2,7 @@ package lsf
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"rampart/fsm/pbs"
@@ -257,7 +258,7 @@ func (s *shaper) wanted(sel resreq.Select) (resource.List, error) {
 	return items, nil
 }
 
-// same keeps all chunks on hosts with one value of a resource. In a resource that no host has all of them are the same.
+// same keeps all chunks on hosts with one value of each of some resources. In a resource that no host has all of them are the same.
 func (s *shaper) same(all []string, several bool) error {
 	var names []string
 	for _, name := range all {
@@ -268,20 +269,17 @@ func (s *shaper) same(all []string, several bool) error {
 			names = append(names, name)
 		}
 	}
-	if len(names) == 0 {
-		return nil
+	for _, name := range names {
+		switch def, _ := s.table.Resource(name); {
+		case several:
+			return unsupported("same[] in a term of a compound requirement is not supported yet")
+		case !def.AtHost():
+			return unsupported("same[%s] is not supported: it is no resource of hosts", name)
+		}
 	}
-	name := names[0]
-	def, _ := s.table.Resource(name)
-	switch {
-	case len(names) > 1:
-		return unsupported("same[] of several resources is not supported yet")
-	case several:
-		return unsupported("same[] in a term of a compound requirement is not supported yet")
-	case !def.AtHost():
-		return unsupported("same[%s] is not supported: it is no resource of hosts", name)
+	for _, name := range slices.Backward(names) {
+		s.within(name)
 	}
-	s.shape.Place.Group = name
 	return nil
 }
 
@@ -305,13 +303,27 @@ func (s *shaper) units(cu resreq.CU) error {
 		return unsupported("cu[%s] is not supported yet: excl needs maxcus=1", cu)
 	case !known || !def.AtHost():
 		return unsupported("cu[%s] is not supported: no host has a resource %s", cu, kind)
-	case cu.MaxCUs == 1 && s.shape.Place.Group != "" && s.shape.Place.Group != kind:
-		return unsupported("cu[%s] beside same[%s] is not supported yet", cu, s.shape.Place.Group)
 	case cu.MaxCUs == 1:
-		s.shape.Place.Group = kind
+		s.within(kind)
 	}
 	if cu.Excl {
+		if len(s.shape.Layout.Same) > 0 {
+			return unsupported("cu[%s] beside same[] of something else is not supported yet", cu)
+		}
 		s.shape.Layout.Unit, s.shape.Place.Sharing = true, spec.ExclusiveHost
 	}
 	return nil
+}
+
+// within keeps all chunks on hosts with one value of a resource, too.
+func (s *shaper) within(name string) {
+	all := []string{name}
+	for _, o := range append([]string{s.shape.Place.Group}, s.shape.Layout.Same...) {
+		if o != "" && !slices.Contains(all, o) {
+			all = append(all, o)
+		}
+	}
+	if s.shape.Place.Group = name; len(all) > 1 {
+		s.shape.Layout.Same = all[1:]
+	}
 }
