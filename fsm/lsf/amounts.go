@@ -15,9 +15,15 @@ func (s *shaper) method(name string) rusage.Method {
 	return s.methods.Of(r)
 }
 
+// idle is the load index of the minutes since somebody has typed at a host: it grows by itself, and no job takes of it.
+const idle = "it"
+
 // defined refuses what no job can hold, and returns the definition of a resource; false: nothing is asked for.
 func (s *shaper) defined(r resreq.Reservation) (def resource.Def, asked bool, err error) {
 	def, known := s.table.Resource(r.Resource)
+	if r.Amount > 0 && !known && r.Resource == idle {
+		return def, false, unsupported("rusage[it=...] is not supported: for how long nobody has typed is nothing that a job can hold; select[it>%s] asks for it", r.Amount.Print(idle))
+	}
 	if r.Amount > 0 && !known {
 		return def, false, unsupported("rusage[%s=...] is not supported yet: no resource of that name is defined", r.Resource)
 	}
