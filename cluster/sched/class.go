@@ -49,8 +49,9 @@ type class struct {
 	choice []*class  // its other alternatives, in the order in which they are tried
 	bounds *bounds   // of the slots of its jobs; nil: none
 
-	several bool // the job asks for more than one chunk
-	unit    bool // its jobs have the placement set that they are in to themselves
+	several bool            // the job asks for more than one chunk
+	unit    bool            // its jobs have the placement set that they are in to themselves
+	units   *lsf.UnitLayout // how they may be over several placement sets; nil: they may not
 
 	spans   bool   // it may span placement sets
 	spanAge uint64 // Planner.idleAge at which that was found out
@@ -113,6 +114,12 @@ func newClass(k key, t resource.Table, h considered, rest bool, w *where, layout
 		c.groups.together = len(layout.Same) > 0
 		if len(c.groups.defs) < 1+len(layout.Same) {
 			c.bad = pbs.Errorf(pbs.UnknownResource, "Unknown resource: %s", strings.Join(append([]string{name}, layout.Same...), ",")).Error()
+			return c
+		}
+	} else if u := layout.Units; u.Type != "" {
+		c.groups, c.units = groups{keys: u.Type, defs: keysOf(u.Type, t), own: true}, &u
+		if len(c.groups.defs) == 0 {
+			c.bad = pbs.Errorf(pbs.UnknownResource, "Unknown resource: %s", u.Type).Error()
 			return c
 		}
 	} else if k.groups != "" {

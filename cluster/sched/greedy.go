@@ -118,6 +118,8 @@ func (c *cycle) gather(cl *class, m mode) (parts []state.Kept, from reach) {
 			return nil, reach{}
 		}
 		return c.gatherOn(cl, m, []int{h}), reach{host: h}
+	case cl.units != nil:
+		return c.gatherOver(cl, m)
 	case cl.groups.own && len(cl.groups.defs) > 0:
 		var most int64
 		for _, s := range c.free.sets(cl.groups) {

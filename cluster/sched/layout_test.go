@@ -58,3 +58,36 @@ func TestLayout_Same(t *testing.T) {
 	c.asking("one", "4:ncpus=1", "Resource_List.place=free:group=arch")
 	c.want("T0", "j: runs (hostc:ncpus=1)+(hostc:ncpus=1)+(hoste:ncpus=1)", "more: nothing", "one: runs (hosta:ncpus=1)+(hosta:ncpus=1)+(hostb:ncpus=1)+(hostb:ncpus=1)")
 }
+
+// A job is in as few compute units as can be, and in no more than it says; of each but one it has as many slots as it says, or of each as
+// many chunks.
+func TestLayout_Units(t *testing.T) {
+	for _, c := range []struct{ layout, sel, want string }{
+		{"1 cus=arch:max=3", "2:ncpus=1", "(hosta:ncpus=1)+(hosta:ncpus=1)"},
+		{"1 cus=arch:max=2", "7:ncpus=1", "(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)+(hostb:ncpus=1)+(hostb:ncpus=1)+(hostc:ncpus=1)"},
+		{"1 cus=arch:max=2", "8:ncpus=1", ""},
+		{"1 cus=arch:max=3", "8:ncpus=1", "(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)+(hostb:ncpus=1)+(hostb:ncpus=1)+(hostc:ncpus=1)+(hosta:ncpus=1)"},
+		{"1 1 cus=arch:max=2", "2:ncpus=2+1:ncpus=1", "(hostd:ncpus=2)+(hostd:ncpus=2)+(hostb:ncpus=1)"},
+		{"1 cus=arch:usable=3", "7:ncpus=1", "(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)+(hostb:ncpus=1)+(hostb:ncpus=1)+(hostc:ncpus=1)"},
+		{"1 cus=arch:usable=4", "8:ncpus=1", ""},
+		{"1 cus=arch:balance", "4:ncpus=1", "(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)"},
+		{"1 cus=arch:balance", "5:ncpus=1", "(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)+(hostb:ncpus=1)+(hostb:ncpus=1)"},
+		{"1 cus=arch:balance", "7:ncpus=1", "(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)+(hostb:ncpus=1)+(hostb:ncpus=1)+(hostc:ncpus=1)"},
+		{"1 cus=arch:balance", "8:ncpus=1", "(hostd:ncpus=1)+(hostd:ncpus=1)+(hostd:ncpus=1)+(hostb:ncpus=1)+(hostb:ncpus=1)+(hostc:ncpus=1)+(hosta:ncpus=1)+(hosta:ncpus=1)"},
+		{"1 cus=arch:balance", "9:ncpus=1", ""},
+		{"1 cus=arch:max=1:balance", "5:ncpus=1", ""},
+	} {
+		b := newTurning(t)
+		b.host("hosta", "hosta:ncpus=2,arch=one")
+		b.host("hostb", "hostb:ncpus=2,arch=two")
+		b.host("hostc", "hostc:ncpus=1,arch=two")
+		b.host("hostd", "hostd:ncpus=4,arch=three")
+		b.host("hoste", "hoste:ncpus=4") // is in none
+		b.asking("j", c.sel, "lsf_layout="+c.layout)
+		want := "j: nothing"
+		if c.want != "" {
+			want = "j: runs " + c.want
+		}
+		b.want(c.layout+" "+c.sel, want)
+	}
+}

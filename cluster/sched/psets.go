@@ -201,33 +201,6 @@ func (w *world) group(g groups) []*pset {
 	return bySize(all)
 }
 
-// agreeing makes the sets of nodes that have the same values of all of some resources.
-func (w *world) agreeing(defs []resource.Def) []*pset {
-	var all []*pset
-	named := map[string]*pset{}
-	for i := range w.nodes {
-		names := []string{""}
-		for _, def := range defs {
-			var longer []string
-			for _, before := range names {
-				for _, value := range w.nodes[i].values(def) {
-					longer = append(longer, strings.TrimPrefix(before+","+def.Name+"="+value, ","))
-				}
-			}
-			names = longer
-		}
-		for _, name := range names {
-			s := named[name]
-			if s == nil {
-				s = &pset{name: name}
-				named[name], all = s, append(all, s)
-			}
-			s.add(w, i)
-		}
-	}
-	return bySize(all)
-}
-
 // bySize completes sets, and sorts them in place.
 func bySize(all []*pset) []*pset {
 	for _, s := range all {
@@ -320,30 +293,13 @@ func (w *world) findGrouped(c *class) (spec.ExecVnode, bool) {
 			return placed, true
 		}
 	}
-	if c.groups.own || !c.spans && len(all) > 0 {
+	switch {
+	case c.units != nil && c.place.Arrangement != spec.Pack:
+		return w.overUnits(c, all)
+	case c.groups.own || !c.spans && len(all) > 0:
 		return nil, false
 	}
 	return w.findIn(c)
-}
-
-// unused tells whether nobody has anything of a set.
-func (w *world) unused(s *pset) bool {
-	for _, h := range s.hosts {
-		w.look(h)
-	}
-	return !slices.ContainsFunc(s.nodes, func(i int) bool { return w.nodes[i].jobs+w.nodes[i].held > 0 })
-}
-
-// fillUp gives a job that has a set to itself no cpu of each vnode of it that it has nothing of yet and that takes jobs: so nobody else gets any.
-func (w *world) fillUp(s *pset, c *class, placed spec.ExecVnode) spec.ExecVnode {
-	ncpus, _ := w.view.Resource("ncpus")
-	for _, i := range s.nodes {
-		if n := &w.nodes[i]; n.mine != w.tried && w.open(n, c) {
-			w.mark(i)
-			placed = append(placed, spec.ExecChunk{Parts: []spec.ExecPart{w.take(i, []need{{ncpus, 0}})}})
-		}
-	}
-	return placed
 }
 
 // widen lets a class span placement sets if it would fit in none of them when nothing ran.

@@ -10,6 +10,7 @@ import (
 type Layout struct {
 	Kinds []KindLayout // one for each kind of chunk, in their order
 	Unit  bool         // the job has the compute unit that its hosts are in to itself
+	Units UnitLayout   // how the hosts are over compute units, where they may be in several
 	Same  []string     // resources in which its hosts are to agree, beside that of its place
 	Alone bool         // and it is to have its hosts to itself also where a later requirement does not ask for the unit
 }
@@ -28,11 +29,53 @@ const (
 	layoutUnit    = "unit"
 	layoutAlone   = "alone"
 	layoutSame    = "same="
+	layoutUnits   = "cus="
+	layoutMax     = "max="
+	layoutUsable  = "usable="
+	layoutBalance = "balance"
 )
+
+// A UnitLayout says over which compute units the hosts of a job may be. The zero value says nothing.
+type UnitLayout struct {
+	Type    string // the resource of hosts that tells the units apart
+	Max     int    // so many units at most; 0: any number
+	Usable  int    // slots that it has of each unit at least, but of one, which takes the rest; 0: any number
+	Balance bool   // it has as many chunks in each of the units, or one less
+}
+
+func (u UnitLayout) String() string {
+	text := layoutUnits + u.Type
+	if u.Max > 0 {
+		text += ":" + layoutMax + strconv.Itoa(u.Max)
+	}
+	if u.Usable > 0 {
+		text += ":" + layoutUsable + strconv.Itoa(u.Usable)
+	}
+	if u.Balance {
+		text += ":" + layoutBalance
+	}
+	return text
+}
+
+// readUnits reads what String has printed, without its beginning.
+func readUnits(text string) (u UnitLayout) {
+	parts := strings.Split(text, ":")
+	u.Type = parts[0]
+	for _, part := range parts[1:] {
+		if n, is := strings.CutPrefix(part, layoutMax); is {
+			u.Max, _ = strconv.Atoi(n)
+		} else if n, is := strings.CutPrefix(part, layoutUsable); is {
+			u.Usable, _ = strconv.Atoi(n)
+		} else {
+			u.Balance = u.Balance || part == layoutBalance
+		}
+	}
+	return u
+}
 
 // Given reports whether the layout says anything.
 func (l Layout) Given() bool {
-	return l.Unit || len(l.Same) > 0 || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once) > 0 })
+	return l.Unit || len(l.Same) > 0 || l.Units.Type != "" || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once) > 0 })
 }
 
 // Once reports whether a host gives a resource to some kind of chunk once.
@@ -59,6 +102,9 @@ func (l Layout) String() string {
 	if l.Alone {
 		words = append(words, layoutAlone)
 	}
+	if l.Units.Type != "" {
+		words = append(words, l.Units.String())
+	}
 	if len(l.Same) > 0 {
 		words = append(words, layoutSame+strings.Join(l.Same, ","))
 	}
@@ -70,6 +116,10 @@ func ReadLayout(text string) (l Layout) {
 	for word := range strings.FieldsSeq(text) {
 		if word == layoutUnit || word == layoutAlone {
 			l.Unit, l.Alone = l.Unit || word == layoutUnit, l.Alone || word == layoutAlone
+			continue
+		}
+		if units, is := strings.CutPrefix(word, layoutUnits); is {
+			l.Units = readUnits(units)
 			continue
 		}
 		if names, same := strings.CutPrefix(word, layoutSame); same {

@@ -201,8 +201,13 @@ func TestShaped_Units(t *testing.T) {
 		"span[hosts=1] cu[type=rack:maxcus=1]": "pack:group=rack",
 		"cu[type=rack:maxcus=1:excl]":          "free:exclhost:group=rack",
 		"cu[type=rack:excl]":                   "excl needs maxcus=1",
-		"cu[type=rack:maxcus=2]":               "of compute units a job may ask for type, pref, maxcus=1 and excl",
-		"cu[type=rack:balance]":                "of compute units a job may ask for type, pref, maxcus=1 and excl",
+		"cu[type=rack:maxcus=2]":               "free cus=rack:max=2",
+		"cu[balance]":                          "free cus=rack:balance",
+		"cu[usablecuslots=3:maxcus=4]":         "free cus=rack:max=4:usable=3",
+		"cu[maxcus=1:balance]":                 "free:group=rack",
+		"cu[balance:usablecuslots=3]":          "of balance and usablecuslots a job may ask for one",
+		"same[color] cu[maxcus=2]":             "beside same[] is not supported yet, but with maxcus=1",
+		"cu[maxcus=2:excl]":                    "excl needs maxcus=1",
 		"cu[type=row]":                         "no host has a resource row",
 		"same[color] cu[type=rack:maxcus=1]":   "free:group=rack same=color",
 		"same[color] cu[maxcus=1:excl]":        "beside same[] of something else is not supported yet",
@@ -217,6 +222,12 @@ func TestShaped_Units(t *testing.T) {
 		got := s.Place.String()
 		if len(s.Layout.Same) > 0 {
 			got += " same=" + strings.Join(s.Layout.Same, ",")
+		}
+		if u := s.Layout.Units; u.Type != "" {
+			got += " " + u.String()
+		}
+		if read := ReadLayout(s.Layout.String()); err == nil && !reflect.DeepEqual(read, s.Layout) {
+			t.Errorf("%s: %q is read as %+v", text, s.Layout, read)
 		}
 		if err == nil && got != want || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v, want %s", text, got, err, want)

@@ -283,8 +283,8 @@ func (s *shaper) same(all []string, several bool) error {
 	return nil
 }
 
-// units keeps all chunks in one compute unit, where the job may have no more: the type of the units is a resource of hosts. Without a
-// type it is the smallest.
+// units keeps all chunks in one compute unit, where the job may have no more, or over several as it says: the type of the units is a
+// resource of hosts. Without a type it is the smallest.
 func (s *shaper) units(cu resreq.CU) error {
 	if cu == (resreq.CU{}) {
 		return nil
@@ -294,15 +294,20 @@ func (s *shaper) units(cu resreq.CU) error {
 		kind = s.site.UnitTypes[0]
 	}
 	def, known := s.table.Resource(kind)
-	switch {
+	over := UnitLayout{Type: kind, Max: cu.MaxCUs, Usable: cu.UsableCUSlots, Balance: cu.Balance}
+	switch several := over != (UnitLayout{Type: kind}) && cu.MaxCUs != 1; {
 	case kind == "":
 		return unsupported("cu[%s] is not supported: there are no compute units", cu)
-	case cu.MaxCUs > 1, cu.UsableCUSlots > 0, cu.Balance:
-		return unsupported("cu[%s] is not supported yet: of compute units a job may ask for type, pref, maxcus=1 and excl", cu)
 	case cu.Excl && cu.MaxCUs != 1:
 		return unsupported("cu[%s] is not supported yet: excl needs maxcus=1", cu)
+	case cu.Balance && cu.UsableCUSlots > 0:
+		return unsupported("cu[%s] is not supported: of balance and usablecuslots a job may ask for one", cu)
 	case !known || !def.AtHost():
 		return unsupported("cu[%s] is not supported: no host has a resource %s", cu, kind)
+	case several && s.shape.Place.Group != "":
+		return unsupported("cu[%s] beside same[] is not supported yet, but with maxcus=1", cu)
+	case several:
+		s.shape.Layout.Units = over
 	case cu.MaxCUs == 1:
 		s.within(kind)
 	}

@@ -19,6 +19,7 @@ var Terms = []Word{
 	{"`2*{...}+3*{...}`", "groups of chunks for each term", "`span[ptile]` holds among the slots of its term: `lsf_layout`"},
 	{"`cu[type=t:maxcus=1]`", "`place=group=t`", "`t` is a resource of hosts, with the unit as its value"},
 	{"`cu[type=t:maxcus=1:excl]`", "`place=exclhost:group=t`", "and `lsf_layout` has `unit`, with `-x` also `alone`: of the other vnodes of the unit the job has `ncpus=0`"},
+	{"`cu[type=t:maxcus=n]`, `usablecuslots=n`, `balance`", "`lsf_layout`: `cus=t:max=n`, `usable=n`, `balance`", "over several units; with `maxcus=1` one holds all"},
 	{"`same[r]`", "`place=group=r`", "further resources are in `lsf_layout` (`same=s`); in one that no host has all are the same"},
 	{"`select[r]`, `select[r==v]`", "`r=True`, `r=v` in each chunk", "joined by `&&`; others are asked of each host, `lsf_select`"},
 	{"`rusage[r=v]` of hosts", "`r=v` in each chunk", "what each host gives: where it may have several chunks to the first of them, which `lsf_layout` says"},
