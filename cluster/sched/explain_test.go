@@ -86,7 +86,7 @@ hostc  at ? ncpus 4 of 8 has 0; running job 2.srv has ncpus=8 from 0 until ?, wi
 				c.offline("hostb")
 				c.offline("hostc")
 			}, "select=1:ncpus=2 walltime=100",
-			`Not enough free nodes available| starts 90 on (hosta:ncpus=2)
+			`Job would conflict with reservation or top job| starts 90 on (hosta:ncpus=2)
 1 of ncpus=2, room on [], 0 more, 0 unfit
 hosta  at 90 ncpus 2 of 8 has 0; reservation R0.srv has ncpus=8 from 30 until 90, without it 0
 hostb offline at ?

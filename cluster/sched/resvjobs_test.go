@@ -45,7 +45,13 @@ func TestReservation_JobsOutside(t *testing.T) {
 			"all hosts",
 			[]string{"60 600 select=3:ncpus=8 place=scatter"},
 			[]string{"select=1:ncpus=1 walltime=1:00:00", "select=1:ncpus=1", "select=1:ncpus=1 walltime=20", "select=1:ncpus=1 walltime=60", "select=1:ncpus=1 walltime=61"},
-			[]string{busy, busy, "(hosta:ncpus=1)", "(hosta:ncpus=1)", busy},
+			[]string{conflict, conflict, "(hosta:ncpus=1)", "(hosta:ncpus=1)", conflict},
+		},
+		{
+			"all hosts, and jobs whose chunks are scattered",
+			[]string{"60 600 select=3:ncpus=8 place=scatter"},
+			[]string{"select=1:ncpus=1 walltime=1:00:00 place=scatter", "select=1:ncpus=1:host=hosta walltime=61 place=scatter", "select=2:ncpus=1 walltime=61 place=pack"},
+			[]string{busy, busy, conflict},
 		},
 		{
 			"all hosts, and jobs that want a vnode for each chunk",
@@ -72,7 +78,7 @@ func TestReservation_JobsOutside(t *testing.T) {
 			"other hosts",
 			[]string{"60 60 select=1:ncpus=8:host=hosta"},
 			[]string{"select=2:ncpus=8", "select=1:ncpus=1"},
-			[]string{"(hostb:ncpus=8)+(hostc:ncpus=8)", busy},
+			[]string{"(hostb:ncpus=8)+(hostc:ncpus=8)", conflict},
 		},
 		{
 			"an exclusive one",
@@ -121,7 +127,7 @@ func TestReservation_DecidedBeforeJobsStart(t *testing.T) {
 	b := newClock(t).three()
 	b.reserve("select=3:ncpus=8 place=scatter", 600, 60)
 	id := b.in("", "select=1:ncpus=1 walltime=100")
-	if got := become(b.decided(), []pbs.JobID{id}); got != "Not enough free nodes available" {
+	if got := become(b.decided(), []pbs.JobID{id}); got != "Job would conflict with reservation or top job" {
 		t.Error(got)
 	}
 }
@@ -304,7 +310,7 @@ func TestReservation_PlaceOne(t *testing.T) {
 	got := []string{ask(long), ask(short), ask(inside)}
 	b.wait(10)
 	got = append(got, ask(short), ask(inside))
-	want := []string{"Not enough free nodes available", "(hosta:ncpus=3)", "Queue not started.", "Insufficient amount of resource: ncpus (R: 3 A: 2 T: 8)", "(hosta:ncpus=6)"}
+	want := []string{"Job would conflict with reservation or top job", "(hosta:ncpus=3)", "Queue not started.", "Insufficient amount of resource: ncpus (R: 3 A: 2 T: 8)", "(hosta:ncpus=6)"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -404,6 +410,19 @@ func TestReservation_Preemption(t *testing.T) {
 	})
 }
 
+// Of the only host it is no other host that is missing, even if a job names it.
+func TestReservation_OnlyHost(t *testing.T) {
+	b := newClock(t)
+	b.host("hosta", "hosta:ncpus=8")
+	b.reserve("select=1:ncpus=8", 100, 60)
+	b.decided()
+	jobs := []pbs.JobID{b.in("", "select=1:ncpus=1 walltime=61"), b.in("", "select=1:ncpus=1:host=hosta walltime=61")}
+	const conflict = "Job would conflict with reservation or top job"
+	if got, want := become(b.decided(), jobs), conflict+"\n"+conflict; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // A job that shrinks to fit ends when a reservation begins that is in its way.
 func TestReservation_ShrinkToFit(t *testing.T) {
 	b := newClock(t)
@@ -413,7 +432,7 @@ func TestReservation_ShrinkToFit(t *testing.T) {
 	b.decided()
 	jobs := []pbs.JobID{b.in("", "select=1:ncpus=7 min_walltime=50 max_walltime=1:00:00"), b.in("", "select=1:ncpus=1 min_walltime=301 max_walltime=1:00:00")}
 	p := b.decided()
-	if got, want := become(p, jobs), "(hosta:ncpus=7)\nNot enough free nodes available"; got != want {
+	if got, want := become(p, jobs), "(hosta:ncpus=7)\nJob would conflict with reservation or top job"; got != want {
 		t.Fatalf("got\n%s\nwant\n%s", got, want)
 	}
 	if got := sched.Changes(p.Starts[0]); len(got) != 1 || got[0].Entry != (attr.Entry{Name: "Resource_List", Resource: "walltime", Value: "00:05:00"}) {

@@ -258,7 +258,7 @@ func (c *cycle) conflicts(j *state.Job, cl *class, end pbs.Time) bool {
 		return false
 	}
 	c.free.undo(now)
-	why := reserved(cl)
+	why := c.reserved(cl)
 	if slices.ContainsFunc(c.tops, func(t top) bool { return t.start < end }) {
 		why = because(state.WaitTop)
 	}
@@ -278,13 +278,15 @@ func (w *world) findWithin(cl *class, win *window) (placed spec.ExecVnode, ok bo
 	return placed, ok
 }
 
-// reserved says that reservations are to have what a class asks for: of vnodes that each take a chunk what PBS says of a vnode.
-func reserved(cl *class) state.Wait {
-	if cl.place.Arrangement == spec.VScatter {
-		return because(state.WaitTop)
-	}
-	if slices.ContainsFunc(cl.chunks, func(ch chunk) bool { return ch.host != "" || ch.vnode != "" }) {
+// reserved says that reservations are to have what a class asks for, as PBS says it: of chunks that are scattered that hosts are
+// missing, of a chunk that names its host what the last of the other hosts lacks, and else what is wrong with the vnodes.
+func (c *cycle) reserved(cl *class) state.Wait {
+	named := func(ch chunk) bool { return ch.host != "" || ch.vnode != "" }
+	switch {
+	case cl.place.Arrangement == spec.Scatter:
+		return because(state.WaitBusy)
+	case len(c.free.hosts) > 1 && slices.ContainsFunc(cl.chunks, named):
 		return because(state.WaitHost)
 	}
-	return because(state.WaitBusy)
+	return because(state.WaitTop)
 }
