@@ -112,6 +112,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		mask := logEvents(v)
 		l.mask.Store(uint32(mask))
 		l.opts.Log.SetMask(mask)
+		l.noteResources(v)
 		idle := max(time.Second, time.Duration(v.Server().Int("scheduler_iteration"))*time.Second)
 		rest := coalesce
 		switch {

@@ -1,9 +1,12 @@
 package sched
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
 
@@ -11,10 +14,12 @@ const cycleStarts = "Starting Scheduling Cycle"
 
 // told is what the scheduler's log has of cycles.
 type told struct {
-	at      time.Time   // when the last one began that it has
-	stirred uint64      // what the last one knew of, in the log or not
-	partly  bool        // that one has not looked at all jobs
-	refused atomic.Bool // starts that it planned were refused
+	at      time.Time      // when the last one began that it has
+	stirred uint64         // what the last one knew of, in the log or not
+	partly  bool           // that one has not looked at all jobs
+	refused atomic.Bool    // starts that it planned were refused
+	defined []resource.Def // the resources of the site
+	index   uint64         // of the state that defined is of; 0: of none
 }
 
 // due returns how long it is until the log has told nothing of cycles for some time: scheduler_iteration.
@@ -33,6 +38,15 @@ func (l *Loop) quiet(v *state.View) bool {
 // acts tells whether a plan changes more than what is said of jobs that wait.
 func (p *Plan) acts() bool {
 	return len(p.Decisions) > 0 || len(p.Starts) > 0 || len(p.Resumes) > 0 || len(p.Preempts) > 0
+}
+
+// noteResources logs that resources were defined, changed or deleted: a PBS has its schedulers read their configuration again then.
+func (l *Loop) noteResources(v *state.View) {
+	now := slices.Collect(v.CustomResources())
+	if l.told.index != 0 && !slices.Equal(now, l.told.defined) {
+		l.log(pbs.LogSched, "Sched", "reconfigure", "Scheduler is reconfiguring")
+	}
+	l.told.defined, l.told.index = now, v.Index()
 }
 
 func (l *Loop) logLines(lines []Line) {

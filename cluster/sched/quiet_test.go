@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rampart/cluster/sched"
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
@@ -63,6 +64,55 @@ func TestLoop_QuietCycles(t *testing.T) {
 		expect("scheduler_iteration passes", 10*time.Minute, "1")
 		l.now(func() { l.do(&command.DeleteJob{Job: first, Force: true}) })
 		expect("a job ends", time.Second, "1")
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Each change of the site's resources has the scheduler say that it reads its configuration again, and nothing else has.
+func TestLoop_Reconfigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		resource := func(verb command.Verb, name, kind string) *command.ManageResource {
+			m := &command.ManageResource{Verb: verb, Name: name}
+			if kind != "" {
+				m.Changes = []command.AttrChange{{Entry: attr.Entry{Name: "type", Value: kind}}}
+			}
+			return m
+		}
+		l.do(resource(command.VerbCreate, "before", "long"))
+		ctx, cancel := context.WithCancel(t.Context())
+		loop := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Logger: slog.New(slog.DiscardHandler)})
+		done := make(chan error, 1)
+		go func() { done <- loop.Run(ctx) }()
+		time.Sleep(time.Second)
+		for i, c := range []struct {
+			what  command.Command
+			lines int
+		}{
+			{scheduling("True"), 0},
+			{resource(command.VerbCreate, "foo", ""), 1},
+			{resource(command.VerbSet, "foo", "long"), 2},
+			{scheduling("False"), 2},
+			{resource(command.VerbDelete, "foo", ""), 3},
+		} {
+			l.now(func() { l.do(c.what) })
+			time.Sleep(time.Second)
+			synctest.Wait()
+			count := 0
+			l.now(func() {
+				for _, line := range l.lines {
+					if line == "Sched;reconfigure;Scheduler is reconfiguring" {
+						count++
+					}
+				}
+			})
+			if count != c.lines {
+				t.Errorf("after command %d: %d lines, want %d", i, count, c.lines)
+			}
+		}
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
