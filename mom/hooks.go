@@ -113,7 +113,7 @@ func manifest(r *api.SetHooksRequest) *hook.Manifest {
 	for _, h := range r.GetHooks() {
 		one := hook.Hook{
 			Name: h.GetName(), Seq: h.GetSeq(), Attrs: map[string]string{},
-			Script: h.GetScript(), Config: h.GetConfig(), Suffix: h.GetSuffix(),
+			Script: h.GetScript(), Config: h.GetConfig(),
 		}
 		for _, a := range h.GetAttributes() {
 			one.Attrs[a.GetName()] = a.GetValue()

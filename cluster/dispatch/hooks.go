@@ -168,7 +168,7 @@ func hookNews(v *state.View, term uint64) *api.SetHooksRequest {
 			continue
 		}
 		req.Hooks = append(req.Hooks, &api.Hook{
-			Name: h.Name, Seq: h.Seq, Attributes: attributes(shownAttrs(h)), Script: h.Script.Sum, Config: h.Config.Sum, Suffix: h.Suffix,
+			Name: h.Name, Seq: h.Seq, Attributes: attributes(shownAttrs(h)), Script: h.Script.Sum, Config: h.Config.Sum,
 		})
 	}
 	for d := range v.CustomResources() {

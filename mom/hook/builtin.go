@@ -22,7 +22,7 @@ func (s *Store) Config(h *Hook) ([]byte, error) {
 	if h.Config == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(s.path(h.Name + configSuffix(h)))
+	text, err := os.ReadFile(s.path(h.Name + ".CF"))
 	if err != nil || sumOf(text) != h.Config {
 		return nil, errors.Join(fmt.Errorf("hook %s: %w", h.Name, ErrIncomplete), err)
 	}

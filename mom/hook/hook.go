@@ -14,7 +14,6 @@ type Hook struct {
 	Attrs  map[string]string `json:"attrs"`
 	Script string            `json:"script,omitempty"` // SHA-256 of the content, hexadecimal; empty: there is none
 	Config string            `json:"config,omitempty"`
-	Suffix string            `json:"suffix,omitempty"` // of the configuration file: ".json"
 }
 
 // Events returns the names of the events at which the hook runs.

@@ -76,7 +76,7 @@ func (s *Store) Names() []string {
 			names = append(names, h.Name+".PY")
 		}
 		if h.Config != "" {
-			names = append(names, h.Name+configSuffix(&h))
+			names = append(names, h.Name+".CF")
 		}
 	}
 	slices.Sort(names)
@@ -107,20 +107,12 @@ func (s *Store) Script(h *Hook) (script []byte, config string, err error) {
 	if h.Config == "" {
 		return script, "", nil
 	}
-	config = s.path(h.Name + configSuffix(h))
+	config = s.path(h.Name + ".CF")
 	text, err := os.ReadFile(config)
 	if err != nil || sumOf(text) != h.Config {
 		return nil, "", errors.Join(fmt.Errorf("hook %s: %w", h.Name, ErrIncomplete), err)
 	}
 	return script, config, nil
-}
-
-// configSuffix is PBS's .CF; a script that looks at the suffix of its file finds the original one.
-func configSuffix(h *Hook) string {
-	if h.Suffix != "" {
-		return ".CF" + h.Suffix
-	}
-	return ".CF"
 }
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
@@ -195,11 +187,11 @@ func (s *Store) files(m *Manifest, contents map[string][]byte) (files map[string
 	}
 	for i := range m.Hooks {
 		h := &m.Hooks[i]
-		if h.Name == "" || strings.ContainsAny(h.Name, "/\x00") || strings.HasPrefix(h.Name, ".") || strings.Contains(h.Suffix, "/") {
+		if h.Name == "" || strings.ContainsAny(h.Name, "/\x00") || strings.HasPrefix(h.Name, ".") {
 			return nil, nil, fmt.Errorf("keep hooks: %q is no name of a hook", h.Name)
 		}
 		files[h.Name+".HK"] = attributesText(h)
-		for _, f := range []struct{ name, sum string }{{h.Name + ".PY", h.Script}, {h.Name + configSuffix(h), h.Config}} {
+		for _, f := range []struct{ name, sum string }{{h.Name + ".PY", h.Script}, {h.Name + ".CF", h.Config}} {
 			if f.sum == "" {
 				continue
 			}
@@ -267,7 +259,7 @@ func readableByOwners(m *Manifest) map[string]bool {
 	all := map[string]bool{}
 	for i := range m.Hooks {
 		if h := &m.Hooks[i]; h.Attrs["user"] == pbsUser {
-			all[h.Name+configSuffix(h)] = true
+			all[h.Name+".CF"] = true
 		}
 	}
 	return all

@@ -16,7 +16,7 @@ func TestStore(t *testing.T) {
 	one, two := []byte("pass\n"), []byte("import pbs\n")
 	m := &Manifest{Generation: 1, Hooks: []Hook{
 		{Name: "b", Seq: 2, Script: sumOf(one), Attrs: map[string]string{"event": "execjob_begin", "enabled": "true", "order": "1"}},
-		{Name: "a", Seq: 3, Script: sumOf(two), Config: sumOf(one), Suffix: ".json", Attrs: map[string]string{"event": "execjob_begin,execjob_end", "enabled": "true", "order": "1"}},
+		{Name: "a", Seq: 3, Script: sumOf(two), Config: sumOf(one), Attrs: map[string]string{"event": "execjob_begin,execjob_end", "enabled": "true", "order": "1"}},
 	}}
 	set := func(contents ...[]byte) Change {
 		t.Helper()
@@ -36,7 +36,7 @@ func TestStore(t *testing.T) {
 	if c := set(one); !slices.Equal(c.Missing, []string{sumOf(two)}) || len(s.At("execjob_begin")) != 0 {
 		t.Errorf("one file is there: %+v", c)
 	}
-	if c := set(two); len(c.Missing) != 0 || !slices.Equal(c.Sent, []string{"a.CF.json", "a.HK", "a.PY", "b.HK", "b.PY"}) {
+	if c := set(two); len(c.Missing) != 0 || !slices.Equal(c.Sent, []string{"a.CF", "a.HK", "a.PY", "b.HK", "b.PY"}) {
 		t.Errorf("all files are there: %+v", c)
 	}
 	if c := set(); len(c.Sent)+len(c.Missing)+len(c.Deleted) != 0 {
@@ -50,7 +50,7 @@ func TestStore(t *testing.T) {
 	if len(at) != 2 || at[0].Name != "b" || at[1].Name != "a" {
 		t.Fatalf("hooks at the event: %+v", at)
 	}
-	if text, config, err := again.Script(&at[1]); err != nil || string(text) != string(two) || filepath.Base(config) != "a.CF.json" {
+	if text, config, err := again.Script(&at[1]); err != nil || string(text) != string(two) || filepath.Base(config) != "a.CF" {
 		t.Errorf("script %q, %s, %v", text, config, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "b.PY"), []byte("spoilt"), 0o600); err != nil {
@@ -64,7 +64,7 @@ func TestStore(t *testing.T) {
 	}
 	set(one)
 	m = &Manifest{Generation: 2, Hooks: m.Hooks[:1]}
-	if c := set(one); !slices.Equal(c.Deleted, []string{"a.CF.json", "a.HK", "a.PY"}) {
+	if c := set(one); !slices.Equal(c.Deleted, []string{"a.CF", "a.HK", "a.PY"}) {
 		t.Errorf("a hook is gone: %+v", c)
 	}
 	m = &Manifest{Hooks: []Hook{{Name: "../x"}}}

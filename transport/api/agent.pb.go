@@ -1472,7 +1472,6 @@ type Hook struct {
 	Seq           uint64                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`      // order of creation
 	Script        string                 `protobuf:"bytes,4,opt,name=script,proto3" json:"script,omitempty"` // SHA-256, hexadecimal; empty: there is none
 	Config        string                 `protobuf:"bytes,5,opt,name=config,proto3" json:"config,omitempty"`
-	Suffix        string                 `protobuf:"bytes,6,opt,name=suffix,proto3" json:"suffix,omitempty"` // of the configuration file, ".json"
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1538,13 +1537,6 @@ func (x *Hook) GetScript() string {
 func (x *Hook) GetConfig() string {
 	if x != nil {
 		return x.Config
-	}
-	return ""
-}
-
-func (x *Hook) GetSuffix() string {
-	if x != nil {
-		return x.Suffix
 	}
 	return ""
 }
@@ -1820,7 +1812,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x05hooks\x18\x04 \x03(\v2\x10.rampart.v1.HookR\x05hooks\x12<\n" +
 	"\tresources\x18\x05 \x03(\v2\x1e.rampart.v1.ResourceDefinitionR\tresources\x12*\n" +
 	"\x05files\x18\x06 \x03(\v2\x14.rampart.v1.HookFileR\x05files\x12\x16\n" +
-	"\x06server\x18\a \x01(\tR\x06server\"\xab\x01\n" +
+	"\x06server\x18\a \x01(\tR\x06server\"\x99\x01\n" +
 	"\x04Hook\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\n" +
@@ -1828,8 +1820,7 @@ const file_agent_proto_rawDesc = "" +
 	"attributes\x12\x10\n" +
 	"\x03seq\x18\x03 \x01(\x04R\x03seq\x12\x16\n" +
 	"\x06script\x18\x04 \x01(\tR\x06script\x12\x16\n" +
-	"\x06config\x18\x05 \x01(\tR\x06config\x12\x16\n" +
-	"\x06suffix\x18\x06 \x01(\tR\x06suffix\"R\n" +
+	"\x06config\x18\x05 \x01(\tR\x06configJ\x04\b\x06\x10\a\"R\n" +
 	"\x12ResourceDefinition\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +

@@ -133,7 +133,7 @@ func sumFor(h *state.Hook, kind state.HookFileKind) string {
 }
 
 func hookOf(h *state.Hook) hook.Hook {
-	out := hook.Hook{Name: h.Name, Seq: h.Seq, Attrs: map[string]string{}, Script: h.Script.Sum, Config: h.Config.Sum, Suffix: h.Suffix}
+	out := hook.Hook{Name: h.Name, Seq: h.Seq, Attrs: map[string]string{}, Script: h.Script.Sum, Config: h.Config.Sum}
 	for _, def := range attr.All(attr.Hook) {
 		out.Attrs[def.Name] = h.Get(def.Name)
 	}
@@ -209,7 +209,7 @@ func (h *hooks) runs(v *state.View, list []*state.Hook) []hook.Run {
 			Hook: hookOf(one), Script: script, Path: filepath.Join(h.dir, one.Name+".PY"), Dir: h.dir, Resources: resources, Source: service.HookSource{View: v}, Log: h.line,
 		}
 		if one.Config.Sum != "" {
-			run.Config = filepath.Join(h.dir, one.Name+".CF"+one.Suffix)
+			run.Config = filepath.Join(h.dir, one.Name+".CF")
 		}
 		if one.Get("debug") == "true" {
 			run.Debug = filepath.Join(h.dir, "tmp")
