@@ -27,7 +27,7 @@ func Long(w io.Writer, head string, o *api.Object, wide bool, zone *time.Locatio
 	defer flush()
 	fmt.Fprintln(b, head)
 	for _, a := range o.Attributes {
-		value := moment(a, zone)
+		value := printable(moment(a, zone))
 		at := fixedAround + heading(b, a)
 		switch {
 		case wide:

@@ -201,7 +201,7 @@ func TestProperty_LongUnfoldsExactly(t *testing.T) {
 		}
 		var out bytes.Buffer
 		Long(&out, "Job Id: 1.srv", &api.Object{Attributes: []*api.Attribute{{Name: "comment", Value: value}}}, false, time.UTC)
-		if got := strings.ReplaceAll(out.String(), "\n\t", ""); got != "Job Id: 1.srv\n    comment = "+value+"\n\n" {
+		if got := strings.ReplaceAll(out.String(), "\n\t", ""); got != "Job Id: 1.srv\n    comment = "+printable(value)+"\n\n" {
 			t.Fatalf("got %q", got)
 		}
 		for line := range strings.Lines(out.String()) {

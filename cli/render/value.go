@@ -42,6 +42,26 @@ func moment(a *api.Attribute, zone *time.Location) string {
 	return time.Unix(seconds, 0).In(zone).Format(ctime)
 }
 
+// printable writes control characters as PBS does, ^A for the byte 1 and ^? for 127: whoever submits a job chooses its
+// values, and a terminal obeys some. Tabs and newlines stay.
+func printable(text string) string {
+	i := strings.IndexFunc(text, isControl)
+	if i < 0 { // of nearly all
+		return text
+	}
+	b := []byte(text[:i])
+	for ; i < len(text); i++ {
+		if isControl(rune(text[i])) {
+			b = append(b, '^', text[i]^0x40)
+		} else {
+			b = append(b, text[i])
+		}
+	}
+	return string(b)
+}
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }
+
 // label returns "name" or "name.resource".
 func label(a *api.Attribute) string {
 	if a.Resource == "" {
