@@ -200,16 +200,26 @@ func (s *Site) program(t Task, a Account, env []string) program {
 	}
 	return program{
 		path: shell, args: []string{"-" + path.Base(shell)},
-		stdin: "exec " + withCommands(env) + quoted(script) + "\n",
+		stdin: withCommands(path.Base(shell), env) + "exec " + quoted(script) + "\n",
 	}
 }
 
-// withCommands is in words that all shells have in common.
-func withCommands(env []string) string {
+// withCommands puts the commands first, in the shell's own words. It is the shell that must execute the script: it
+// interprets one that begins with no #!, which env would leave to /bin/sh.
+func withCommands(shell string, env []string) string {
 	for _, v := range slices.Backward(env) {
-		if dir, ok := strings.CutPrefix(v, "PBS_EXEC="); ok && path.IsAbs(dir) && !strings.ContainsAny(dir, "\n!") {
-			return "env PATH=" + quoted(path.Join(dir, "bin")) + `:"$PATH" `
+		dir, ok := strings.CutPrefix(v, "PBS_EXEC=")
+		if !ok || !path.IsAbs(dir) || strings.ContainsAny(dir, "\n!") {
+			continue
 		}
+		bin := quoted(path.Join(dir, "bin"))
+		switch shell {
+		case "csh", "tcsh":
+			return "setenv PATH " + bin + `:"$PATH"; `
+		case "fish":
+			return "set -x PATH " + bin + " $PATH; "
+		}
+		return "PATH=" + bin + `:"$PATH"; export PATH; `
 	}
 	return ""
 }

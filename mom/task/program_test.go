@@ -45,7 +45,8 @@ func TestProgramEnvironment_OnlyTheJobsOwnHasTheNodeFile(t *testing.T) {
 	}
 }
 
-// A job's script finds the commands of PBS_EXEC, whatever its login shell makes of PATH.
+// A job's script finds the commands of PBS_EXEC, whatever its login shell makes of PATH. One that begins with no #! is
+// interpreted by that shell.
 func TestProgram_FindsTheCommands(t *testing.T) {
 	dir := t.TempDir()
 	s := testSite(t)
@@ -53,21 +54,30 @@ func TestProgram_FindsTheCommands(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(s.Spool.Script(k)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.Spool.Script(k), []byte("#!/bin/sh\necho $PATH\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
 	home := filepath.Join(dir, "it's here")
+	own := map[string]string{"bash": "bash"} // what such a script finds out of its shell; zsh leaves it to sh
 	for _, shell := range []string{"sh", "bash", "dash", "ksh", "zsh", "csh", "tcsh", "fish"} {
 		path, err := exec.LookPath(shell)
 		if err != nil {
 			continue
 		}
 		p := s.program(Task{Order: Order{Key: k, Script: true}}, Account{Home: dir, Shell: path}, []string{"PBS_EXEC=/other", "PBS_EXEC=" + home})
-		cmd := exec.CommandContext(t.Context(), p.path)
-		cmd.Args, cmd.Stdin, cmd.Env = p.args, strings.NewReader(p.stdin), []string{"HOME=" + dir, "PATH=/usr/bin:/bin"}
-		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.HasPrefix(string(out), home+"/bin:/") {
-			t.Errorf("%s: %v: %s", shell, err, out)
+		for script, want := range map[string]string{
+			"#!/bin/sh\necho $PATH\n": home + "/bin:/", "echo $PATH\n": home + "/bin",
+			"echo ${BASH_VERSION:+bash}\n": own[shell],
+		} {
+			if want == "" {
+				continue
+			}
+			if err := os.WriteFile(s.Spool.Script(k), []byte(script), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), p.path)
+			cmd.Args, cmd.Stdin, cmd.Env = p.args, strings.NewReader(p.stdin), []string{"HOME=" + dir, "PATH=/usr/bin:/bin"}
+			out, err := cmd.Output()
+			if err != nil || !strings.Contains("\n"+string(out), "\n"+want) /* csh warns of no terminal before it */ {
+				t.Errorf("%s, %q: %v: %s", shell, script, err, out)
+			}
 		}
 	}
 }
