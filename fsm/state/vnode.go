@@ -99,10 +99,10 @@ func (v *Vnode) State() string {
 	return strings.Join(words, ",")
 }
 
-// stateBits are PBS's numbers of the states of vnodes; hooks know them as ND_OFFLINE and the like.
+// stateBits are PBS's numbers of the states of vnodes; hooks know them as ND_STATE_OFFLINE and the like.
 var stateBits = map[string]uint64{
-	"offline": 0x1, "down": 0x2, "Stale": 0x8, "job-busy": 0x10, "job-exclusive": 0x20, "busy": 0x80, "state-unknown": 0x100, "resv-exclusive": 0x2000,
-	"sleep": 0x40000, "maintenance": 0x100000,
+	"offline": 0x1, "down": 0x2, "job-busy": 0x10, "Stale": 0x20, "job-exclusive": 0x40, "busy": 0x80, "state-unknown": 0x100, "resv-exclusive": 0x2000,
+	"maintenance": 0x20000, "sleep": 0x40000,
 }
 
 // StateBits returns the state of the vnode as PBS's number.

@@ -16,6 +16,7 @@ func TestChangedState(t *testing.T) {
 		{0, VnodeOffline, "vnode.state=0x1 vnode_o.state=0x0 vnode.last_state_change_time=7 vnode_o.last_state_change_time=5 state_bits=0x1 state_bit_op_type_str=Nd_State_Or state_bit_op_type_enum=1"},
 		{VnodeOffline | VnodeBusy, VnodeOffline, "vnode.state=0x1 vnode_o.state=0x81 vnode.last_state_change_time=7 vnode_o.last_state_change_time=5 state_bits=0xffffffffffffff7f state_bit_op_type_str=Nd_State_And state_bit_op_type_enum=2"},
 		{VnodeDown | VnodeUnknown, VnodeOffline, "vnode.state=0x1 vnode_o.state=0x102 vnode.last_state_change_time=7 vnode_o.last_state_change_time=5 state_bits=0x1 state_bit_op_type_str=Nd_State_Set state_bit_op_type_enum=0"},
+		{VnodeStale, 0, "vnode.state=0x0 vnode_o.state=0x20 vnode.last_state_change_time=7 vnode_o.last_state_change_time=5 state_bits=0xffffffffffffffdf state_bit_op_type_str=Nd_State_And state_bit_op_type_enum=2"},
 	} {
 		got := changedState(&Vnode{Flags: c.old, LastStateChange: 5e9}, &Vnode{Flags: c.now, LastStateChange: pbs.Time(7e9)})
 		if text, ok := strings.CutPrefix(got, "set_vnode_state;"); text != c.want || !ok {

@@ -34,7 +34,6 @@ hook_config_filename = None
 pbs_conf = {}
 
 globals().update(_constants.names({
-    "NODE_STATE": _states,
     "RESV_STATE": {n.replace("RESV_", "RESV_STATE_", 1): v for n, v in _objects.RESV_STATES.items()},
     "JOB_STATE": {n: v for n, v in globals().items() if n.startswith("JOB_STATE_")},
 }))

@@ -18,6 +18,13 @@ BATCH_OPS = {"SET": 0, "UNSET": 1, "INCR": 2, "DECR": 3, "EQ": 4, "NE": 5, "GE":
 BRP_CHOICES = {"NULL": 1, "Queue": 2, "RdytoCom": 3, "Commit": 4, "Select": 5, "Status": 6, "Text": 7, "Locate": 8, "RescQuery": 9,
                "PreemptJobs": 10, "Delete": 11}
 ATR_VFLAGS = {"SET": 1, "MODIFY": 2, "DEFLT": 4, "MODCACHE": 8, "INDIRECT": 16, "TARGET": 32, "HOOK": 64}
+NODE_STATES = {
+    "FREE": 0, "OFFLINE": 0x1, "DOWN": 0x2, "DELETED": 0x4, "UNRESOLVABLE": 0x8, "JOB": 0x10, "STALE": 0x20, "JOBEXCL": 0x40, "BUSY": 0x80,
+    "UNKNOWN": 0x100, "NEEDS_HELLOSVR": 0x200, "INIT": 0x400, "PROV": 0x800, "WAIT_PROV": 0x1000, "RESVEXCL": 0x2000,
+    "OFFLINE_BY_MOM": 0x4000, "MARKEDDOWN": 0x8000, "NEED_ADDRS": 0x10000, "MAINTENANCE": 0x20000, "SLEEP": 0x40000,
+    "NEED_CREDENTIALS": 0x80000,
+    "VNODE_AVAILABLE": 0x20d0, "VNODE_UNAVAILABLE": 0x6412f,  # several bits: which leave a vnode to jobs, and which do not
+}
 
 # The errors of requests, by PBS's numbers.
 ERRORS = {
@@ -125,7 +132,8 @@ def _family(prefix, members):
 FAMILIES = {
     "EVENTS": _family("EVENT_", EVENTS), "JOB_SUBSTATES": _family("JOB_SUBSTATE_", SUBSTATES), "MGR_CMDS": _family("MGR_CMD_", MGR_CMDS),
     "MGR_OBJS": _family("MGR_OBJ_", MGR_OBJS), "BATCH_OPS": _family("BATCH_OP_", BATCH_OPS),
-    "BRP_CHOICES": _family("BRP_CHOICE_", BRP_CHOICES), "ATR_VFLAGS": _family("ATR_VFLAG_", ATR_VFLAGS),
+    "BRP_CHOICES": _family("BRP_CHOICE_", BRP_CHOICES), "NODE_STATE": _family("ND_STATE_", NODE_STATES),
+    "ATR_VFLAGS": _family("ATR_VFLAG_", ATR_VFLAGS),
 }
 
 

@@ -8,9 +8,9 @@ import pbs._types as types
 from pbs._values import boolean, resource_text, resource_value, schema, type_of
 
 STATES = {
-    "free": 0, "offline": 0x1, "down": 0x2, "Stale": 0x8, "job-busy": 0x10, "job-exclusive": 0x20,
-    "busy": 0x80, "state-unknown": 0x100, "resv-exclusive": 0x2000, "provisioning": 0x8000,
-    "wait-provisioning": 0x10000, "unresolvable": 0x20000, "sleep": 0x40000, "maintenance": 0x100000,
+    "free": 0, "offline": 0x1, "down": 0x2, "unresolvable": 0x8, "job-busy": 0x10, "Stale": 0x20, "job-exclusive": 0x40,
+    "busy": 0x80, "state-unknown": 0x100, "provisioning": 0x800, "wait-provisioning": 0x1000, "resv-exclusive": 0x2000,
+    "maintenance": 0x20000, "sleep": 0x40000,
 }
 SHARINGS = ["default_shared", "ignore_excl", "force_excl", "default_excl", "default_exclhost", "force_exclhost"]
 RESV_STATES = {
@@ -444,7 +444,8 @@ class vnode(_object):
     def _states(self):
         all_states = sys.modules["pbs"].REVERSE_NODE_STATE
         state = self.state
-        return [(bit, name) for bit, name in sorted(all_states.items()) if bit and state & bit] or [(0, all_states[0])]
+        bits = [1 << n for n in range(state.bit_length()) if state & 1 << n]
+        return [(bit, all_states[bit]) for bit in bits or [0]]
 
 
 SETTABLE_VNODE = ("state", "sharing", "ntype", "pcpus", "comment", "hpcbp_*", "resources_available", "current_aoe")
