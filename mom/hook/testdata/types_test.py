@@ -55,6 +55,8 @@ class Types(unittest.TestCase):
         self.assertEqual(pbs.REVERSE_MGR_CMDS[2], "MGR_CMD_SET")
         self.assertEqual(pbs.REVERSE_BATCH_OPS[1], "BATCH_OP_UNSET")
         self.assertEqual(pbs.REVERSE_JOB_STATE[4], "JOB_STATE_RUNNING")
+        self.assertEqual(pbs.REVERSE_JOB_SUBSTATE[42], "JOB_SUBSTATE_RUNNING")
+        self.assertEqual(pbs.REVERSE_JOB_SUBSTATES, pbs.REVERSE_JOB_SUBSTATE)
         self.assertEqual(pbs.ATTR_N, "Job_Name")
         self.assertEqual(len([n for n in vars(pbs) if n.startswith("JOB_SUBSTATE_")]), 42)
         self.assertEqual(len([n for n in vars(pbs) if n.startswith("EVENT_")]), 13)

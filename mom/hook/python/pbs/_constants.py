@@ -144,4 +144,5 @@ def names(more):
     for family, members in {**FAMILIES, **more}.items():
         out.update(members)
         out["REVERSE_" + family] = {number: name for name, number in members.items()}
+    out["REVERSE_JOB_SUBSTATE"] = out["REVERSE_JOB_SUBSTATES"]  # scripts have either
     return out
