@@ -272,6 +272,7 @@ pbs.logmsg(pbs.LOG_DEBUG, "%s %s" % (s.job("2.srv").Priority, s.job("9.srv")))
 v = s.vnode("hosta")
 pbs.logmsg(pbs.LOG_DEBUG, "%d %s %r" % (v.state & pbs.ND_OFFLINE, v.resources_available["ncpus"] + 1, v.resources_available["mem"]))
 pbs.logmsg(pbs.LOG_DEBUG, str(s.queue("workq").enabled))
+pbs.logmsg(pbs.LOG_DEBUG, "%s %s %s" % (v.lictype, v.license_info, v.topology_info))
 `, func(run *Run) {
 		run.Source = fakeSource{
 			"server": {{Name: "srv", Attrs: []Attr{{"default_queue", "", "workq"}}}},
@@ -280,7 +281,7 @@ pbs.logmsg(pbs.LOG_DEBUG, str(s.queue("workq").enabled))
 			"queue":  {{Name: "workq", Attrs: []Attr{{"enabled", "", "True"}}}},
 		}
 	})
-	if want := []string{"srv workq", "1.srv,2.srv", "5 None", "1 5 1gb", "True"}; !slices.Equal(lines, want) {
+	if want := []string{"srv workq", "1.srv,2.srv", "5 None", "1 5 1gb", "True", "None None None"}; !slices.Equal(lines, want) {
 		t.Errorf("logged %q, want %q", lines, want)
 	}
 }

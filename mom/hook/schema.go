@@ -30,6 +30,9 @@ func newSchema() schema {
 	} {
 		s.Resv[name] = kind
 	}
+	for _, name := range []string{"license_info", "lictype", "topology_info"} { // PBS's own, which no vnode of ours has set
+		s.Vnode[name] = "text"
+	}
 	for _, d := range resource.Builtin() {
 		s.Resources[d.Name] = d.Type.String()
 	}
