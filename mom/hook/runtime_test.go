@@ -266,7 +266,7 @@ func TestRuntime_Server(t *testing.T) {
 	_, lines := try(t, newTestRuntime(t), queue(), `
 import pbs
 s = pbs.server()
-pbs.logmsg(pbs.LOG_DEBUG, "%s %s" % (s.name, s.default_queue))
+pbs.logmsg(pbs.LOG_DEBUG, "%s %s %s" % (s, s.name, s.default_queue))
 pbs.logmsg(pbs.LOG_DEBUG, ",".join(j.id for j in s.jobs()))
 pbs.logmsg(pbs.LOG_DEBUG, "%s %s" % (s.job("2.srv").Priority, s.job("9.srv")))
 v = s.vnode("hosta")
@@ -281,7 +281,7 @@ pbs.logmsg(pbs.LOG_DEBUG, "%s %s %s" % (v.lictype, v.license_info, v.topology_in
 			"queue":  {{Name: "workq", Attrs: []Attr{{"enabled", "", "True"}}}},
 		}
 	})
-	if want := []string{"srv workq", "1.srv,2.srv", "5 None", "1 5 1gb", "True", "None None None"}; !slices.Equal(lines, want) {
+	if want := []string{"srv srv workq", "1.srv,2.srv", "5 None", "1 5 1gb", "True", "None None None"}; !slices.Equal(lines, want) {
 		t.Errorf("logged %q, want %q", lines, want)
 	}
 }

@@ -553,6 +553,9 @@ class server(_object):
         self._load()
         return self._name
 
+    def __str__(self):
+        return self.name
+
     def __getattr__(self, name):
         if name in schema["server"]:
             self._load()
