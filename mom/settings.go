@@ -164,9 +164,11 @@ func (s *settings) enforce(name, value string, on bool) error {
 	return nil
 }
 
-// truth reads what is true or false.
+// truth reads what is true or false, in the words of PBS's moms.
 func truth(into *bool, directive, text string) error {
-	value, ok := map[string]bool{"true": true, "false": false}[strings.ToLower(text)]
+	value, ok := map[string]bool{
+		"true": true, "yes": true, "on": true, "1": true, "false": false, "no": false, "off": false, "0": false,
+	}[strings.ToLower(text)]
 	if !ok {
 		return fmt.Errorf("%s %q is neither true nor false", directive, text)
 	}

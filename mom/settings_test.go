@@ -68,15 +68,18 @@ func TestSettings_Start(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"", "maybe", "1"} {
+	for _, text := range []string{"", "maybe", "2", "tru"} {
 		for _, name := range []string{"$job_launch_early ", "$reject_root_scripts "} {
 			if err := s.directive(name + text); err == nil {
 				t.Errorf("%s%q is taken", name, text)
 			}
 		}
 	}
-	if err := s.directive("$reject_root_scripts TRUE"); err != nil || !s.NoRootJobs {
-		t.Errorf("scripts of root are taken: %v", err)
+	for text, want := range map[string]bool{"TRUE": true, "yes": true, "On": true, "1": true, "false": false, "NO": false, "off": false, "0": false} {
+		s.NoRootJobs = !want
+		if err := s.directive("$reject_root_scripts " + text); err != nil || s.NoRootJobs != want {
+			t.Errorf("%s: %v, %v", text, s.NoRootJobs, err)
+		}
 	}
 }
 
