@@ -63,6 +63,22 @@ func parseLimit(entry string, value func(string) (string, bool)) (subject, limit
 	return "", "", false
 }
 
+// usersOf is parseUsers with the refusal that PBS has for a user without a host.
+func usersOf(name string) func(text string) (string, error) {
+	return func(text string) (string, error) {
+		if list, ok := parseUsers(text); ok {
+			return list, nil
+		}
+		list, _ := parseArray(text)
+		for item := range strings.SplitSeq(list, ",") {
+			if item != "" && !strings.Contains(item, "@") {
+				return "", pbs.Attribute(pbs.UnknownHost, name)
+			}
+		}
+		return "", pbs.Attribute(pbs.BadAttributeValue, name)
+	}
+}
+
 // parseUsers takes a list of user@host patterns such as root@*, ann@hosta, bob@*.org.
 func parseUsers(text string) (string, bool) {
 	list, ok := parseArray(text)
