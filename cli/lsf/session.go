@@ -158,7 +158,7 @@ func (s *session) resources(ctx context.Context) ([]resource.Def, error) {
 		if def.Type, err = resource.ParseType(value(o, "type")); err != nil {
 			continue // of a newer build
 		}
-		def.Flags, _ = resource.ReadFlags(value(o, "flag"))
+		def.Flags, _ = resource.ParseFlags(value(o, "flag"))
 		defs = append(defs, def)
 	}
 	return defs, err

@@ -137,7 +137,7 @@ func parseType(text string) (string, bool) {
 }
 
 func parseFlags(text string) (string, bool) {
-	f, err := resource.ReadFlags(text) // who takes them says what cannot go together
+	f, err := resource.ParseFlags(text) // who takes them says what cannot go together
 	return f.String(), err == nil
 }
 

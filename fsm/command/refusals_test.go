@@ -19,11 +19,12 @@ func TestTexts_OfRefusals(t *testing.T) {
 	}
 	limit := attr.Entry{Name: "max_run_subjobs", Value: "4"}
 	refused(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "login1"}, Attributes: attr.List{limit}}, "Attribute has to be set on an array job")
-	for flags, want := range map[string]string{
-		"n": "Erroneous to have flag 'n' or 'f' without 'h'.", "nfh": "Erroneous to have flag 'n' and 'f'.",
-	} {
-		refused(&ManageResource{Verb: VerbCreate, Name: "foo", Changes: []AttrChange{{Entry: attr.Entry{Name: "flag", Value: flags}}}}, want)
-	}
+	create := &ManageResource{Verb: VerbCreate, Name: "foo", Changes: []AttrChange{{Entry: attr.Entry{Name: "flag", Value: "nh"}}}}
+	refused(create, "Erroneous to have flag 'n', 'f', or 'q' on resource foo which is type string, string_array, or boolean.")
+	create.Changes = append(create.Changes, AttrChange{Entry: attr.Entry{Name: "type", Value: "long"}})
+	w.must(create)
+	refused(&ManageResource{Verb: VerbSet, Name: "foo", Changes: []AttrChange{{Entry: attr.Entry{Name: "flag", Value: "rnhi"}}}},
+		"Erroneous to have flag 'i' and 'r' on resource foo.")
 }
 
 // What has no record of its own is shown as PBS does: those of a held array wait, those that are over have finished.

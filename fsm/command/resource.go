@@ -62,6 +62,9 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if known && meaning(next) != meaning(def) && inUse(tx, c.Name) {
 		return pbs.Refuse(pbs.ResourceBusy)
 	}
+	if err := next.Check(); err != nil {
+		return err
+	}
 	tx.PutResource(&state.ResourceDef{Def: next})
 	resourcesChanged(tx)
 	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "resource " + c.Name, By: m.Asker, Text: describe(c.Changes)})

@@ -37,25 +37,9 @@ func (f Flags) String() string {
 	return b.String()
 }
 
-// ParseFlags reads letters in any order; commas between them are allowed. What is
-// consumed at vnodes must be a property of hosts, and at all of them or at the
-// first, not both.
+// ParseFlags reads letters in any order; commas between them are allowed. Whether
+// they go together is Def.Check's to say.
 func ParseFlags(text string) (Flags, error) {
-	f, err := ReadFlags(text)
-	if err != nil {
-		return 0, err
-	}
-	switch vnode := f & (PerVnode | FirstHost); {
-	case vnode == PerVnode|FirstHost:
-		return 0, pbs.Errorf(pbs.BadAttributeValue, "Erroneous to have flag 'n' and 'f'.")
-	case vnode != 0 && f&AtHost == 0:
-		return 0, pbs.Errorf(pbs.BadAttributeValue, "Erroneous to have flag 'n' or 'f' without 'h'.")
-	}
-	return f, nil
-}
-
-// ReadFlags is ParseFlags for letters that may not go together.
-func ReadFlags(text string) (Flags, error) {
 	var f Flags
 	for i := range len(text) {
 		flag := flagOf(text[i])
@@ -65,6 +49,31 @@ func ReadFlags(text string) (Flags, error) {
 		f |= flag
 	}
 	return f, nil
+}
+
+// Check refuses flags that contradict each other or the type, in PBS's words and in
+// the order in which it looks: a resource is hidden or read-only, what is consumed at
+// vnodes is a property of hosts, at all of a chunk or at the first, and only numbers
+// are consumed.
+func (d Def) Check() error {
+	consumed := d.Flags & (PerVnode | FirstHost)
+	switch {
+	case d.Flags&Invisible != 0 && d.Flags&ReadOnly != 0:
+		return erroneous("flag 'i' and 'r' on resource %s.", d.Name)
+	case d.Flags&AtHost == 0 && consumed&PerVnode != 0:
+		return erroneous("flag 'n' without 'h' on resource %s.", d.Name)
+	case d.Flags&AtHost == 0 && consumed != 0:
+		return erroneous("flag 'f' without 'h' on resource %s.", d.Name)
+	case consumed == PerVnode|FirstHost:
+		return erroneous("flag 'n' and 'f' on resource %s.", d.Name)
+	case !d.Type.Numeric() && (consumed != 0 || d.Flags&PerQueue != 0):
+		return erroneous("flag 'n', 'f', or 'q' on resource %s which is type string, string_array, or boolean.", d.Name)
+	}
+	return nil
+}
+
+func erroneous(format, name string) error {
+	return pbs.Errorf(pbs.BadAttributeValue, "Erroneous to have "+format, name)
 }
 
 func flagOf(letter byte) Flags {

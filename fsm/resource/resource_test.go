@@ -84,9 +84,56 @@ func TestFlags(t *testing.T) {
 			t.Errorf("%q becomes %q, %v, want %q", text, f, err, want)
 		}
 	}
-	for _, text := range []string{"x", "n", "f", "nfh", "H"} {
+	for _, text := range []string{"x", "nhx", "H"} {
 		if f, err := ParseFlags(text); err == nil {
 			t.Errorf("%q becomes %q, want a refusal", text, f)
+		}
+	}
+}
+
+// What contradicts itself is refused in PBS's words; what stands alone is taken, of the built-in resources too.
+func TestDefCheck(t *testing.T) {
+	const consumed = "flag 'n', 'f', or 'q' on resource foo which is type string, string_array, or boolean."
+	for _, c := range []struct {
+		kind        Type
+		flags, want string
+	}{
+		{Long, "", ""},
+		{Long, "hnm", ""},
+		{Size, "hfi", ""},
+		{Float, "qr", ""},
+		{String, "hm", ""},
+		{StringArray, "hr", ""},
+		{Boolean, "hi", ""},
+		{Long, "n", "flag 'n' without 'h' on resource foo."},
+		{Long, "f", "flag 'f' without 'h' on resource foo."},
+		{Long, "nf", "flag 'n' without 'h' on resource foo."},
+		{Long, "nfh", "flag 'n' and 'f' on resource foo."},
+		{Long, "ir", "flag 'i' and 'r' on resource foo."},
+		{String, "nir", "flag 'i' and 'r' on resource foo."},
+		{String, "nh", consumed},
+		{StringArray, "fh", consumed},
+		{Boolean, "q", consumed},
+	} {
+		flags, err := ParseFlags(c.flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := c.want
+		if want != "" {
+			want = "Erroneous to have " + want
+		}
+		got := ""
+		if err := (Def{Name: "foo", Type: c.kind, Flags: flags}).Check(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("a %s with %q: %q, want %q", c.kind, c.flags, got, want)
+		}
+	}
+	for _, d := range Builtin() {
+		if err := d.Check(); err != nil {
+			t.Error(err)
 		}
 	}
 }
