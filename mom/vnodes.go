@@ -54,10 +54,13 @@ func (d Definitions) Insert(name string, text []byte) error {
 	return d.Replace(name, text)
 }
 
-// Replace puts a file in place of the one of that name.
+// Replace puts a file in place of the one of that name. Names that begin with PBS are a PBS's own.
 func (d Definitions) Replace(name string, text []byte) error {
 	if err := validDefinition(name); err != nil {
 		return err
+	}
+	if strings.HasPrefix(name, "PBS") {
+		return fmt.Errorf("%s: names beginning with PBS are reserved", name)
 	}
 	if _, err := parseDefinition(string(text)); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
