@@ -15,7 +15,8 @@ type Hours struct {
 	Holidays []int   // days of the year, from 1
 }
 
-// A Span is a part of a day: prime time from From to before Till; empty: none.
+// A Span is a part of a day: prime time from From to before Till, or, where Till is the earlier, all day but
+// from Till to before From; empty: none.
 type Span struct{ From, Till int }
 
 const wholeDay = 24 * 60
@@ -45,7 +46,7 @@ func readHours(text string) (h Hours, canonical string, ok bool) {
 	var all []string
 	for entry := range strings.SplitSeq(text, ",") {
 		words := strings.Fields(entry)
-		if len(words) < 2 {
+		if len(words) == 0 {
 			return h, "", false
 		}
 		days, isDay := weekdays[strings.ToLower(words[0])]
@@ -63,7 +64,7 @@ func readHours(text string) (h Hours, canonical string, ok bool) {
 			for _, d := range days {
 				h.Days[d] = span
 			}
-		case err == nil && len(words) >= 3 && first >= 1 && first <= 366:
+		case err == nil && first >= 1 && first <= 366:
 			h.Holidays = append(h.Holidays, first)
 		default:
 			return h, "", false
@@ -83,7 +84,7 @@ func spanOf(begin, end string) (Span, bool) {
 	case strings.EqualFold(begin, "none") || strings.EqualFold(end, "all"):
 		return Span{}, true
 	}
-	return Span{from, till}, ok && ok2 && from < till
+	return Span{from, till}, ok && ok2 && from != till
 }
 
 func minuteOf(text string) (int, bool) {
@@ -98,6 +99,9 @@ func (h *Hours) Prime(at time.Time) bool {
 		return false
 	}
 	minute := at.Hour()*60 + at.Minute()
+	if span.Till < span.From {
+		return minute < span.Till || span.From <= minute
+	}
 	return span.From <= minute && minute < span.Till
 }
 

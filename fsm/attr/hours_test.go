@@ -19,6 +19,18 @@ func TestHours_Turns(t *testing.T) {
 			t.Errorf("from %s it is %v, want %s", at, got, want)
 		}
 	}
+	nights := HoursOf("weekday 1730 0600,saturday none all,330")
+	for at, want := range map[string]string{
+		"2026-11-20 20:00": "2026-11-21 00:00", // a Friday
+		"2026-11-23 05:59": "2026-11-23 06:00",
+		"2026-11-23 06:00": "2026-11-23 17:30",
+		"2026-11-25 18:00": "2026-11-26 00:00",
+	} {
+		now, _ := time.Parse("2006-01-02 15:04", at)
+		if got, ok := nights.Turns(now); !ok || got.Format("2006-01-02 15:04") != want {
+			t.Errorf("of nights, from %s it is %v, want %s", at, got, want)
+		}
+	}
 	always := HoursOf("YEAR 2026")
 	if _, ok := always.Turns(time.Now()); ok || !always.Prime(time.Now()) {
 		t.Error("prime time ends without a reason")
@@ -26,7 +38,7 @@ func TestHours_Turns(t *testing.T) {
 }
 
 func TestHours_Refused(t *testing.T) {
-	for _, bad := range []string{"", "x", "weekday 1730 0600", "weekday 0600", "monday 0660 0700", "400 Dec 1 x", "YEAR x", "weekday all", ","} {
+	for _, bad := range []string{"", "x", "weekday 0600 0600", "YEAR", "sunday", "weekday 0600", "monday 0660 0700", "400 Dec 1 x", "YEAR x", "weekday all", ","} {
 		if _, ok := parseHours(bad); ok {
 			t.Errorf("%q was taken", bad)
 		}

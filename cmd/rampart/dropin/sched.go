@@ -23,10 +23,13 @@ import (
 )
 
 // The files of sched_priv and the defaults in PBS_EXEC/etc.
-const configFile = "sched_config"
+const (
+	configFile   = "sched_config"
+	holidaysFile = "holidays"
+)
 
 var schedFiles = map[string]string{
-	configFile: "pbs_sched_config", "resource_group": "pbs_resource_group", "holidays": "pbs_holidays", "dedicated_time": "pbs_dedicated",
+	configFile: "pbs_sched_config", "resource_group": "pbs_resource_group", holidaysFile: "pbs_holidays", "dedicated_time": "pbs_dedicated",
 }
 
 // retryEvery is how long settings wait that no replica would take.
@@ -151,6 +154,9 @@ func (s *scheduler) wish(ctx context.Context, texts map[string]string, sum strin
 	for _, fault := range c.faults {
 		s.log.say(pbs.LogError, configFile, fault)
 	}
+	for _, fault := range c.passed {
+		_ = s.log.Write(time.Now(), pbs.LogSched, "Fil", holidaysFile, fault)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {
 		if idle(name, c.values[name]) {
 			s.log.say(pbs.LogSched, configFile, fmt.Sprintf("%s: %s has no effect", name, c.values[name]))
@@ -163,6 +169,8 @@ func (s *scheduler) wish(ctx context.Context, texts map[string]string, sum strin
 // parseSched reads all files of sched_priv.
 func parseSched(texts map[string]string) schedConfig {
 	c := parseSchedConfig(texts[configFile])
+	texts = maps.Clone(texts)
+	texts[holidaysFile], c.passed = goodHolidays(texts[holidaysFile])
 	for name, text := range texts {
 		if value := sayings(text); name != configFile && value != "" {
 			c.values[name] = value
@@ -187,6 +195,9 @@ func ReadSched(dir string) (all []Setting, faults []string, err error) {
 	}
 	c := parseSched(texts)
 	faults = c.faults
+	for _, fault := range c.passed {
+		faults = append(faults, holidaysFile+": "+fault)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {
 		if idle(name, c.values[name]) {
 			faults = append(faults, fmt.Sprintf("%s: %s has no effect", name, c.values[name]))

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,32 @@ func TestScheduler_TakesTheFiles(t *testing.T) {
 	s.reconfigure(t.Context())
 	if f.all["holidays"] != "" || f.all["dedicated_time"] != "11/21/2026 06:00 11/21/2026 08:00" || !strings.Contains(log(), "dedicated_time: tomorrow: refused") {
 		t.Errorf("then it is %v\n%s", f.all, log())
+	}
+}
+
+// A line of holidays that cannot be read is passed over, and named by its number; the others count. The log says it as a
+// PBS's does.
+func TestScheduler_PassesOverBadHolidays(t *testing.T) {
+	s, f, log := schedHost(t)
+	s.begin(t.Context())
+	text := "* days\nYEAR twenty\n\nYEAR 2026\nwekday 0600 1730\nweekday 0600\nweekday 0600 1790\nsaturday 1800 0500\n330 Nov 26 Thanksgiving\n331\n900 x\n"
+	if err := os.WriteFile(s.path("holidays"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.reconfigure(t.Context())
+	if want := "YEAR 2026,saturday 1800 0500,330 Nov 26 Thanksgiving,331"; f.all["holidays"] != want {
+		t.Errorf("holidays is %q, want %q", f.all["holidays"], want)
+	}
+	for _, want := range []string{"2, line started with: YEAR", "5, line started with: wekday", "6, line started with: weekday", "7, line started with: weekday", "11, line started with: 900"} {
+		if want = ";0040;pbs_sched;Fil;holidays;Error on line " + want + "\n"; strings.Count(log(), want) != 1 {
+			t.Errorf("no line %q in\n%s", want, log())
+		}
+	}
+	if n := strings.Count(log(), "Error on line"); n != 5 {
+		t.Errorf("%d lines are bad:\n%s", n, log())
+	}
+	if _, faults, err := ReadSched(s.priv); err != nil || !slices.Contains(faults, "holidays: Error on line 11, line started with: 900") {
+		t.Errorf("faults %q, %v", faults, err)
 	}
 }
 

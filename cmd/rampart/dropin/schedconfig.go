@@ -40,6 +40,25 @@ var moved = map[string]string{
 type schedConfig struct {
 	values map[string]string
 	faults []string
+	passed []string // lines of holidays that do not count
+}
+
+// goodHolidays returns the lines of a file holidays that can be read, and what is wrong with the others, in
+// PBS's words.
+func goodHolidays(text string) (good string, faults []string) {
+	def, _ := attr.Lookup(attr.Sched, holidaysFile)
+	for i, line := range strings.Split(text, "\n") {
+		value := sayings(line)
+		if value == "" {
+			continue
+		}
+		if _, err := def.Parse(value); err != nil {
+			faults = append(faults, fmt.Sprintf("Error on line %d, line started with: %s", i+1, strings.Fields(value)[0]))
+			continue
+		}
+		good += line + "\n"
+	}
+	return good, faults
 }
 
 // parseSchedConfig reads lines of the form NAME: VALUE [prime|non_prime|all]. What holds in
