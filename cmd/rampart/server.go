@@ -142,7 +142,8 @@ func runServer(c *urfave.Context) error {
 	if c.NArg() > 0 {
 		return admin.NoSuchCommand(c)
 	}
-	signal.Ignore(syscall.SIGHUP) // there is no file to read again
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
 	config, err := server.Load(home.Home(c.String("home")))
 	if err != nil {
 		return err
@@ -152,7 +153,7 @@ func runServer(c *urfave.Context) error {
 		return fmt.Errorf("server: %w", err)
 	}
 	defer lock.Close()
-	return server.Run(c.Context, config, newLogger(config.Host))
+	return server.Run(c.Context, config, hangups, newLogger(config.Host))
 }
 
 // newLogger writes structured logs to standard error; PBS's own logs are files.

@@ -6,7 +6,9 @@
 package daylog
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,6 +116,26 @@ func (l *Log) headLocked(at time.Time) string {
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.closeLocked()
+}
+
+// CloseMoved is Close if the open file is no longer where it was opened.
+func (l *Log) CloseMoved() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	there, err := os.Stat(filepath.Join(l.dir, l.day))
+	if err == nil {
+		var open os.FileInfo
+		if open, err = l.file.Stat(); err == nil && os.SameFile(there, open) {
+			return nil
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	return l.closeLocked()
 }
 

@@ -110,7 +110,10 @@ func commMain(ctx context.Context, c *call) error {
 		log.say(pbs.LogSystem, me, fmt.Sprintf("pbs_comm started, pid = %d", os.Getpid()))
 		look(ctx)
 	}
-	err := c.run(ctx, duty{lock: c.home.CommLock(), begin: begin, again: look, look: look, every: lookEvery})
+	err := c.run(ctx, duty{lock: c.home.CommLock(), begin: begin, again: func(ctx context.Context) {
+		_ = log.Close()
+		look(ctx)
+	}, look: look, every: lookEvery})
 	if c.has("N") && err == nil {
 		log.say(pbs.LogSystem, me, "Is down")
 	}

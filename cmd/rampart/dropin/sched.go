@@ -104,8 +104,9 @@ func (s *scheduler) begin(ctx context.Context) {
 	s.look(ctx)
 }
 
-// reconfigure is SIGHUP: the files say what is to be.
+// reconfigure is SIGHUP: the files say what is to be. The log is opened again, for whoever has moved its file.
 func (s *scheduler) reconfigure(ctx context.Context) {
+	_ = s.log.Close()
 	s.log.say(pbs.LogSched, "reconfigure", "Scheduler is reconfiguring")
 	if err := s.install(); err != nil {
 		s.log.say(pbs.LogError, "sched_priv", err.Error())

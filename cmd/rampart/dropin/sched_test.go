@@ -153,6 +153,13 @@ func TestScheduler_TakesTheFiles(t *testing.T) {
 func TestScheduler_PassesOverBadHolidays(t *testing.T) {
 	s, f, log := schedHost(t)
 	s.begin(t.Context())
+	day, err := filepath.Glob(filepath.Join(s.call.home.SchedLogs(), "*"))
+	if err != nil || len(day) != 1 {
+		t.Fatalf("logs %v, %v", day, err)
+	}
+	if err := os.Rename(day[0], day[0]+".moved"); err != nil {
+		t.Fatal(err)
+	}
 	text := "* days\nYEAR twenty\n\nYEAR 2026\nwekday 0600 1730\nweekday 0600\nweekday 0600 1790\nsaturday 1800 0500\n330 Nov 26 Thanksgiving\n331\n900 x\n"
 	if err := os.WriteFile(s.path("holidays"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -168,6 +175,9 @@ func TestScheduler_PassesOverBadHolidays(t *testing.T) {
 	}
 	if n := strings.Count(log(), "Error on line"); n != 5 {
 		t.Errorf("%d lines are bad:\n%s", n, log())
+	}
+	if text, err := os.ReadFile(day[0]); err != nil || !strings.Contains(string(text), "Scheduler is reconfiguring") {
+		t.Errorf("the log in the place of the one that was moved says %q, %v", text, err)
 	}
 	if _, faults, err := ReadSched(s.priv); err != nil || !slices.Contains(faults, "holidays: Error on line 11, line started with: 900") {
 		t.Errorf("faults %q, %v", faults, err)

@@ -43,7 +43,8 @@ func serverMain(ctx context.Context, c *call) error {
 	pipe := upPipe()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	signal.Ignore(syscall.SIGHUP) // there is no file to read again
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
 	config, err := server.Load(c.home)
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func serverMain(ctx context.Context, c *call) error {
 	defer lock.Close()
 	look := watchPage(c.home.Gateway(config.Host), "/readyz")
 	go sayUp(ctx, pipe, func() string { return look(ctx) }) // ends with its word, or with ctx
-	return server.Run(ctx, config, c.world.Logger(config.Host))
+	return server.Run(ctx, config, hangups, c.world.Logger(config.Host))
 }
 
 // freeWithin bounds the wait for a daemon that is about to end.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,6 +66,7 @@ type Server struct {
 	backup  *backupMaker
 	hooks   *hooks
 	ending  chan time.Duration // somebody wished the end, in so long
+	hangups <-chan os.Signal   // SIGHUP; nil: nobody sends any
 	found   sync.Once          // what was there at the start was logged
 
 	mu      sync.Mutex
@@ -73,8 +75,8 @@ type Server struct {
 
 // Run runs the replica of the home until ctx ends: then it hands leadership over and
 // stops. An error that wraps store.ErrFailed means that the disk failed. After a recovery of
-// the cluster it begins again, on what that has left on the disk.
-func Run(ctx context.Context, c Config, logger *slog.Logger) error {
+// the cluster it begins again, on what that has left on the disk. At each of hangups it opens its logs again.
+func Run(ctx context.Context, c Config, hangups <-chan os.Signal, logger *slog.Logger) error {
 	if err := home.DropToken(); err != nil {
 		return err
 	}
@@ -83,7 +85,11 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	keeping.Go(func() { keepRoom(room) })
 	defer keeping.Wait()
 	defer end()
-	return Keep(ctx, logger, func() *Server { return New(c, system(c, logger), logger) })
+	return Keep(ctx, logger, func() *Server {
+		s := New(c, system(c, logger), logger)
+		s.hangups = hangups
+		return s
+	})
 }
 
 // Keep runs what next returns, and again as long as that asks for it.
@@ -329,6 +335,7 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 	agreeing.Go(func() error { return s.hooks.keep(ctx, s.machine) })
 	agreeing.Go(func() error { return s.hear(ctx) })
 	agreeing.Go(func() error { return s.watchScheds(ctx) })
+	agreeing.Go(func() error { return s.reopen(ctx) })
 	agreeing.Go(func() error { return s.renewer().Run(ctx) })
 	agreeing.Go(func() error { return s.enter(ctx) })
 	agreeing.Go(func() error { return s.keepMembers(ctx) })

@@ -47,7 +47,8 @@ func (l *schedLogs) of(name string) *schedLog {
 	return l.all[name]
 }
 
-// keep closes the logs of schedulers that are there no more.
+// keep closes the logs of schedulers that are there no more, and those whose files have been moved: a SIGHUP that is to have
+// them opened again goes to pbs_sched, which does not write most of their lines.
 func (l *schedLogs) keep(now *state.Server) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +57,9 @@ func (l *schedLogs) keep(now *state.Server) error {
 		if _, there := now.Scheduler(name); !there && name != state.DefaultScheduler {
 			faults = append(faults, log.close())
 			delete(l.all, name)
+			continue
 		}
+		faults = append(faults, log.closeMoved())
 	}
 	return errors.Join(faults...)
 }
@@ -102,6 +105,15 @@ func (l *schedLog) open() (*daylog.Log, error) {
 		l.folder, l.log = folder, daylog.New(folder, "pbs_sched", options)
 	}
 	return l.log, err
+}
+
+func (l *schedLog) closeMoved() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log == nil {
+		return nil
+	}
+	return l.log.CloseMoved()
 }
 
 func (l *schedLog) close() error {

@@ -1,0 +1,21 @@
+package server
+
+import (
+	"context"
+	"errors"
+)
+
+// reopen closes the logs at each SIGHUP, for whoever has moved their files: the next lines open them again. Accounting files are
+// the ledger's, which knows what lies where in them.
+func (s *Server) reopen(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.hangups:
+		}
+		if err := errors.Join(s.serverLog.Close(), s.schedLogs.Close()); err != nil {
+			s.logger.Error("close the logs to open them again", "error", err)
+		}
+	}
+}
