@@ -68,15 +68,7 @@ func lines(e state.Event, home string) []line {
 	case state.LeaderChanged:
 		return []line{{pbs.LogSystem, "Svr", e.Object, join("leader changed", e.Text)}}
 	case state.ObjectChanged:
-		class, object := "Svr", e.Object
-		if name, ok := strings.CutPrefix(e.Object, "hook "); ok {
-			class, object = "Hook", name
-		}
-		lines := []line{{pbs.LogAdmin, class, object, e.Text + " at request of " + e.By.String()}}
-		if last, ok := strings.CutPrefix(e.Text, "max_job_sequence_id="); ok && class == "Svr" {
-			lines = append(lines, line{pbs.LogAdmin, class, object, lastJobText(last)})
-		}
-		return lines
+		return objectLines(e)
 	default:
 		return nil
 	}
@@ -208,6 +200,33 @@ func onHosts(hosts []pbs.HostName) string {
 		return "on host " + string(hosts[0])
 	}
 	return fmt.Sprintf("on host %s and %d more", hosts[0], len(hosts)-1)
+}
+
+// objectClasses are PBS's classes of the kinds of objects.
+var objectClasses = map[string]string{"queue": "Que", "node": "Node", "hook": "Hook", "resource": "Resc", "sched": "Sched"}
+
+// objectLines are those of mgr_log_attr in PBS: who did what, and each attribute in a line of its own. The server's
+// object is the daemon.
+func objectLines(e state.Event) []line {
+	class, object := "Svr", e.Object
+	if kind, name, ok := strings.Cut(e.Object, " "); ok && objectClasses[kind] != "" {
+		class, object = objectClasses[kind], name
+	}
+	if object == "server" {
+		object = ""
+	}
+	lines := []line{{pbs.LogAdmin, class, object, e.Text + " at request of " + e.By.String()}}
+	before := state.AttributesSet
+	if e.Text == state.AttributesUnset {
+		before = state.AttributesUnset
+	}
+	for _, a := range e.Attributes {
+		lines = append(lines, line{pbs.LogAdmin, class, object, before + a})
+		if last, ok := strings.CutPrefix(a, "max_job_sequence_id = "); ok && class == "Svr" {
+			lines = append(lines, line{pbs.LogAdmin, class, object, lastJobText(last)})
+		}
+	}
+	return lines
 }
 
 // lastJobText tells in PBS's words of a change of max_job_sequence_id.

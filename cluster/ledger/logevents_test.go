@@ -62,12 +62,9 @@ func TestLG3_LogEventsAndMidnight(t *testing.T) {
 	})
 }
 
-// What qmgr does is in the log, of hooks with their name as object (specification: breadth 1.15), and what moms' hooks do of vnodes.
+// What moms' hooks do of vnodes and files is in the log.
 func TestLines_Objects(t *testing.T) {
-	by := pbs.User{Name: "root", Host: "s1"}
 	for want, e := range map[string]state.Event{
-		"0004;Hook;h1;created at request of root@s1":            {Kind: state.ObjectChanged, Object: "hook h1", By: by, Text: "created"},
-		"0004;Svr;queue q2;deleted at request of root@s1":       {Kind: state.ObjectChanged, Object: "queue q2", By: by, Text: "deleted"},
 		"0100;Node;a;set_vnode_state;vnode.state=0x1":           {Kind: state.VnodeChanged, Object: "a", Text: "set_vnode_state;vnode.state=0x1"},
 		"0100;Node;hosta;autocreated vnode v1":                  {Kind: state.HookVnodeChanged, Object: "hosta", Text: "autocreated vnode v1"},
 		"0080;Req;;successfully deleted hook file h1.PY from a": {Kind: state.HookFileDeleted, Object: "h1.PY", Text: "a"},
@@ -79,15 +76,50 @@ func TestLines_Objects(t *testing.T) {
 	}
 }
 
-// A change of max_job_sequence_id is told in PBS's words, too.
-func TestLines_LastJob(t *testing.T) {
-	for text, want := range map[string]string{
-		"max_job_sequence_id=10000000": "svr_max_job_sequence_id set to val 10000000",
-		"max_job_sequence_id=":         "svr_max_job_sequence_id reverting back to default val 9999999",
+// What qmgr does is told as a PBS tells it: who did it to which object, and each attribute by itself. The server's object is the
+// daemon, which is empty here.
+func TestLines_Managed(t *testing.T) {
+	by := pbs.User{Name: "root", Host: "s1"}
+	for _, c := range []struct {
+		object, text string
+		attributes   []string
+		want         string
+	}{
+		{"server", state.AttributesSet, []string{"scheduling = True", "managers + ann@*"}, `
+0004;Svr;;attributes set:  at request of root@s1
+0004;Svr;;attributes set: scheduling = True
+0004;Svr;;attributes set: managers + ann@*
+`},
+		{"server", state.AttributesSet, []string{"max_job_sequence_id = 10000000"}, `
+0004;Svr;;attributes set:  at request of root@s1
+0004;Svr;;attributes set: max_job_sequence_id = 10000000
+0004;Svr;;svr_max_job_sequence_id set to val 10000000
+`},
+		{"server", state.AttributesUnset, []string{"max_job_sequence_id = "}, `
+0004;Svr;;attributes unset:  at request of root@s1
+0004;Svr;;attributes unset: max_job_sequence_id = 
+0004;Svr;;svr_max_job_sequence_id reverting back to default val 9999999
+`},
+		{"queue q2", "created", []string{"queue_type = Execution"}, `
+0004;Que;q2;created at request of root@s1
+0004;Que;q2;attributes set: queue_type = Execution
+`},
+		{"queue q2", "deleted", nil, "\n0004;Que;q2;deleted at request of root@s1\n"},
+		{"node v[1]", state.AttributesSet, []string{"state + offline"}, `
+0004;Node;v[1];attributes set:  at request of root@s1
+0004;Node;v[1];attributes set: state + offline
+`},
+		{"resource foo", "created", nil, "\n0004;Resc;foo;created at request of root@s1\n"},
+		{"sched sc1", "deleted", nil, "\n0004;Sched;sc1;deleted at request of root@s1\n"},
+		{"hook h1", "mgr_hook_import", nil, "\n0004;Hook;h1;mgr_hook_import at request of root@s1\n"},
+		{"backups", "daily", nil, "\n0004;Svr;backups;daily at request of root@s1\n"},
 	} {
-		all := lines(state.Event{Kind: state.ObjectChanged, Object: "server", By: pbs.User{Name: "root", Host: "s1"}, Text: text}, "/home")
-		if len(all) != 2 || all[0].text != text+" at request of root@s1" || all[1] != (line{pbs.LogAdmin, "Svr", "server", want}) {
-			t.Errorf("%s: %+v", text, all)
+		got := "\n"
+		for _, l := range lines(state.Event{Kind: state.ObjectChanged, Object: c.object, By: by, Text: c.text, Attributes: c.attributes}, "/home") {
+			got += fmt.Sprintf("%04x;%s;%s;%s\n", l.event, l.class, l.object, l.text)
+		}
+		if got != c.want {
+			t.Errorf("%s: %swant %s", c.object, got, c.want)
 		}
 	}
 }

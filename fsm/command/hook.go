@@ -34,7 +34,7 @@ func (c *ManageHook) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return pbs.Errorf(pbs.HookError, "cannot delete a built-in hook")
 	case c.Verb == VerbDelete:
 		tx.DeleteHook(c.Name)
-		tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "hook " + c.Name, By: m.Asker, Text: "deleted"})
+		tell(tx, m, "hook "+c.Name, c.Verb, nil)
 		return nil
 	}
 	next := *h
@@ -50,12 +50,11 @@ func (c *ManageHook) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		next.Seq = tx.NextSeq() // a built-in one that is changed for the first time
 	}
 	tx.PutHook(&next)
+	said := c.Changes
 	if c.Verb == VerbCreate {
-		tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "hook " + c.Name, By: m.Asker, Text: "created"})
+		said = nil // as a PBS, which names none of a new hook's
 	}
-	if len(c.Changes) > 0 {
-		tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "hook " + c.Name, By: m.Asker, Text: describe(c.Changes)})
-	}
+	tell(tx, m, "hook "+c.Name, c.Verb, said)
 	return nil
 }
 
@@ -207,14 +206,14 @@ func (c *ImportHook) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		next.Seq = tx.NextSeq()
 	}
 	sum := sha256.Sum256(c.Body)
-	file, what := &next.Script, "script"
+	file := &next.Script
 	if c.Kind == state.HookConfig {
-		file, what, next.Suffix = &next.Config, "configuration", c.Suffix
+		file, next.Suffix = &next.Config, c.Suffix
 	}
 	res.Overwritten = file.Sum != ""
 	*file = state.HookFileSum{Sum: hex.EncodeToString(sum[:]), Size: uint64(len(c.Body))}
 	tx.PutHookFile(&state.HookFile{Hook: c.Name, Kind: c.Kind, Body: c.Body})
 	tx.PutHook(&next)
-	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "hook " + c.Name, By: m.Asker, Text: what + " imported"})
+	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "hook " + c.Name, By: m.Asker, Text: "mgr_hook_import"})
 	return nil
 }

@@ -37,7 +37,11 @@ func (c *ManageQueue) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if !ok {
 			return pbs.Refuse(pbs.UnknownQueue)
 		}
-		return deleteQueue(tx, c.Queue)
+		if err := deleteQueue(tx, c.Queue); err != nil {
+			return err
+		}
+		tell(tx, m, "queue "+string(c.Queue), c.Verb, nil)
+		return nil
 	default:
 		return pbs.Refuse(pbs.InvalidRequest)
 	}
@@ -57,7 +61,7 @@ func (c *ManageQueue) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return err
 	}
 	tx.PutQueue(&next)
-	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "queue " + string(c.Queue), By: m.Asker, Text: describe(c.Changes)})
+	tell(tx, m, "queue "+string(c.Queue), c.Verb, c.Changes)
 	return nil
 }
 

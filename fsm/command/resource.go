@@ -50,6 +50,7 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		unsetResource(tx, c.Name)
 		tx.DeleteResource(c.Name)
 		resourcesChanged(tx)
+		tell(tx, m, "resource "+c.Name, c.Verb, nil)
 		return nil
 	}
 	next, err := c.edit(def)
@@ -67,7 +68,7 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	tx.PutResource(&state.ResourceDef{Def: next})
 	resourcesChanged(tx)
-	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "resource " + c.Name, By: m.Asker, Text: describe(c.Changes)})
+	tell(tx, m, "resource "+c.Name, c.Verb, c.Changes)
 	return nil
 }
 

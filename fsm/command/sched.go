@@ -19,7 +19,7 @@ type ManageSched struct {
 // Apply makes all the changes or none.
 func (c *ManageSched) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next := *tx.Server()
-	edit, object := c.editDefault, "sched"
+	edit, object := c.editDefault, "sched "+state.DefaultScheduler
 	if c.Name != "" && c.Name != state.DefaultScheduler {
 		edit, object = c.editFurther, "sched "+c.Name
 	}
@@ -30,7 +30,7 @@ func (c *ManageSched) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return err
 	}
 	tx.PutServer(&next)
-	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: object, By: m.Asker, Text: describe(c.Changes)})
+	tell(tx, m, object, c.Verb, c.Changes)
 	return nil
 }
 

@@ -44,18 +44,27 @@ func (c *ManageServer) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if forgets { // what is too much at once goes with the next ticks
 		tx.Expire(historyKept(tx))
 	}
-	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "server", By: m.Asker, Text: describe(c.Changes)})
+	tell(tx, m, "server", c.Verb, c.Changes)
 	return nil
 }
 
-// describe writes changes as the server log tells them.
-func describe(changes []AttrChange) string {
-	text := ""
-	for i, ch := range changes {
-		if i > 0 {
-			text += ","
+// tell has the server log say what qmgr did to an object, as a PBS says it: who did it, and each attribute.
+func tell(tx *state.Tx, m Meta, object string, verb Verb, changes []AttrChange) {
+	e := state.Event{Kind: state.ObjectChanged, Object: object, By: m.Asker, Text: verbTexts[verb]}
+	for _, ch := range changes {
+		operator := " = "
+		switch ch.Op {
+		case OpIncrease:
+			operator = " + "
+		case OpDecrease:
+			operator = " - "
 		}
-		text += ch.name() + "=" + ch.Entry.Value
+		e.Attributes = append(e.Attributes, ch.name()+operator+ch.Entry.Value)
 	}
-	return text
+	tx.Emit(e)
+}
+
+// verbTexts are PBS's words, blanks included.
+var verbTexts = map[Verb]string{
+	VerbCreate: "created", VerbDelete: "deleted", VerbSet: state.AttributesSet, VerbUnset: state.AttributesUnset,
 }

@@ -48,6 +48,7 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		}
 		tx.DeleteVnode(v.Name)
 		remove(tx, v, true)
+		tell(tx, m, "node "+string(c.Vnode), c.Verb, nil)
 		return nil
 	default:
 		return pbs.Refuse(pbs.InvalidRequest)
@@ -63,7 +64,7 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	next.OverCommitted = overCommitted(tx, &next)
 	tx.PutVnode(&next)
-	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "node " + string(c.Vnode), By: m.Asker, Text: describe(c.Changes)})
+	tell(tx, m, "node "+string(c.Vnode), c.Verb, c.Changes)
 	return nil
 }
 

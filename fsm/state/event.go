@@ -26,7 +26,7 @@ const (
 	JobDequeued                           // log only
 	HostWentUp                            // log only
 	HostWentDown                          // log only: Text
-	ObjectChanged                         // log only: qmgr; Text
+	ObjectChanged                         // log only: qmgr; Text, Attributes
 	LeaderChanged                         // log only
 	HostGivenUp                           // log only: Text; By is who forgot it, zero when its fence has fallen
 	HostTroubled                          // log only: Text is why it takes no jobs; empty: it does again
@@ -82,12 +82,19 @@ type Event struct {
 	Object     string   // name of another object
 	Text       string
 	Changes    []Change      // JobAltered
+	Attributes []string      // ObjectChanged: "scheduling = True", "state + offline"
 	Used       resource.List // JobPhaseEnded, JobPhasesOver
 	Quiet      bool          // JobDeleteAsked: nobody is to get mail; JobAltered: hooks did it, whose log says so
 	Unrecorded bool          // JobStarted: JobCounted was written instead
 
 	Reservation *Reservation // as it was when the event happened; nil for events of other objects
 }
+
+// PBS's words before what has changed of an object.
+const (
+	AttributesSet   = "attributes set: "
+	AttributesUnset = "attributes unset: "
+)
 
 // A Change is one altered attribute as accounting writes it.
 type Change struct {
