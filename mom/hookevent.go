@@ -81,6 +81,9 @@ func (m *Mom) hookLine(l hook.Line) {
 	}
 }
 
+// hookMark writes that a hook has started or finished.
+func (m *Mom) hookMark(name, text string) { m.lines.write(pbs.LogDebug3, "Hook", name, text) }
+
 // pythonDaemon is who writes the lines of scripts.
 const pythonDaemon = "pbs_python"
 

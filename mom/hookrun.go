@@ -265,7 +265,7 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 		script, config, err := store.Script(h)
 		run := hook.Run{
 			Hook: *h, Script: script, Path: m.config.path("mom_priv", "hooks", h.Name+".PY"), Config: config, Dir: m.config.path("spool"), Resources: resources,
-			Source: source, Log: m.hookLine,
+			Source: source, Log: m.hookLine, Mark: m.hookMark,
 		}
 		if h.Attrs["debug"] == "true" {
 			run.Debug = m.config.path("mom_priv", "hooks", "tmp")

@@ -199,6 +199,7 @@ type Run struct {
 	Resources map[string]string // types of custom resources, by name
 	Source    Source            // nil: nothing can be asked
 	Log       func(Line)
+	Mark      func(hook, text string) // of a sequence: that the hook has "started", "finished"; nil: nobody hears it
 	Debug     string // folder in which input and output are kept; empty: they are not
 	// Broken says why the hook cannot run, which counts as its failure; nil: it can.
 	Broken error

@@ -40,7 +40,9 @@ func sequence(ctx context.Context, do func(context.Context, Run) (*Answer, error
 		a, err := (*Answer)(nil), run.Broken
 		began := time.Now()
 		if err == nil {
+			run.mark("started")
 			a, err = do(ctx, run)
+			run.mark("finished")
 		}
 		if err != nil {
 			a = &Answer{Failure: err.Error()}
@@ -78,6 +80,13 @@ func sequence(ctx context.Context, do func(context.Context, Run) (*Answer, error
 		return out
 	}
 	return out
+}
+
+// mark says in PBS's word how far the hook is.
+func (r *Run) mark(text string) {
+	if r.Mark != nil {
+		r.Mark(r.Hook.Name, text)
+	}
 }
 
 // pbsUser is the user of hooks that run as the owner of the job.

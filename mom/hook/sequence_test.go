@@ -2,6 +2,7 @@ package hook
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"unicode/utf8"
@@ -44,6 +45,30 @@ for fd in range(3, 10):
 		if out.Job == nil || out.Job.Set["Priority"] == nil || len(out.Jobs) > 0 {
 			t.Errorf("as %s: %+v, %v", user, out.Job, out.Jobs)
 		}
+	}
+}
+
+// Each hook of a sequence that runs says when it starts and finishes, around all that it logs; also one that fails. One that cannot run
+// and those behind a rejection say nothing.
+func TestSequence_Marks(t *testing.T) {
+	r := newTestRuntime(t)
+	var got []string
+	var runs []Run
+	for _, script := range []string{"import pbs\npbs.logmsg(pbs.LOG_DEBUG, 'hello')", "", "1/0", "pass"} {
+		run := Run{
+			Hook: Hook{Name: fmt.Sprintf("h%d", len(runs)), Attrs: map[string]string{"alarm": "5", "fail_action": "none"}}, Script: []byte(script), Dir: "/",
+			Log:  func(l Line) { got = append(got, l.Text) },
+			Mark: func(hook, text string) { got = append(got, hook+" "+text) },
+		}
+		if script == "" {
+			run.Broken = os.ErrNotExist
+		}
+		runs = append(runs, run)
+	}
+	r.Sequence(t.Context(), runs[:2], queue(), false)
+	r.Sequence(t.Context(), runs[2:], queue(), false)
+	if want := []string{"h0 started", "hello", "h0 finished", "h2 started", "h2 finished"}; !slices.Equal(got, want) {
+		t.Errorf("marks are %q, want %q", got, want)
 	}
 }
 

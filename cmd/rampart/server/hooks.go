@@ -206,7 +206,7 @@ func (h *hooks) runs(v *state.View, list []*state.Hook) []hook.Run {
 	for _, one := range list {
 		script, _ := v.HookFile(one.Name, state.HookScript)
 		run := hook.Run{
-			Hook: hookOf(one), Script: script, Path: filepath.Join(h.dir, one.Name+".PY"), Dir: h.dir, Resources: resources, Source: service.HookSource{View: v}, Log: h.line,
+			Hook: hookOf(one), Script: script, Path: filepath.Join(h.dir, one.Name+".PY"), Dir: h.dir, Resources: resources, Source: service.HookSource{View: v}, Log: h.line, Mark: h.mark,
 		}
 		if one.Config.Sum != "" {
 			run.Config = filepath.Join(h.dir, one.Name+".CF")
@@ -238,6 +238,9 @@ func (h *hooks) line(l hook.Line) {
 	}
 	h.write(event|pbs.LogForce, "Hook", h.self, l.Text)
 }
+
+// mark writes that a hook has started or finished.
+func (h *hooks) mark(name, text string) { h.write(pbs.LogDebug3, "Hook", name, text) }
 
 func (h *hooks) write(event uint16, class, object, text string) {
 	if err := h.log.Write(time.Now(), event, class, object, text); err != nil {
