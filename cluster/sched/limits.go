@@ -83,7 +83,7 @@ func (c *cycle) atSlots(j *state.Job, why state.Wait) bool {
 	if why.Code == state.WaitSlots && why.Resource != "" { // of another amount
 		return false
 	}
-	if why.Code != state.WaitSlots && (why.Code != state.WaitLimit || why.Request == "") || c.view.Unmatched(j) != "" {
+	if _, unmatched := c.view.Unmatched(j); unmatched || why.Code != state.WaitSlots && (why.Code != state.WaitLimit || why.Request == "") {
 		return false
 	}
 	limits := slices.DeleteFunc(c.view.RunLimits(j), func(l state.Limit) bool { return l.Queue != "" && l.Resource == "ncpus" })
@@ -95,8 +95,8 @@ func (c *cycle) atSlots(j *state.Job, why state.Wait) bool {
 
 // overLimit returns why one job more like j is too many, if it is.
 func (c *cycle) overLimit(j *state.Job) (state.Wait, bool) {
-	if name := c.view.Unmatched(j); name != "" {
-		return state.Wait{Code: state.WaitShort, Resource: name}, true
+	if why, unmatched := c.view.Unmatched(j); unmatched {
+		return why, true
 	}
 	if why, reached := c.view.Reached(c.view.RunLimits(j), true, 1, func(l state.Limit) int64 {
 		return c.limiter.planned[limited{l.Subject, l.Queue, l.Resource}]

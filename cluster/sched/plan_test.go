@@ -293,7 +293,7 @@ comment 1 Not Running: Not enough free nodes available`,
 start 1 (hostb:ncpus=1)
 start 3 (hosta:ncpus=1)
 comment 2 Not Running: Insufficient amount of resource: lic (R: 2 A: 1 T: 2)
-comment 4 Can Never Run: Insufficient amount of resource: arch`,
+comment 4 Can Never Run: Insufficient amount of resource: arch (vax != )`,
 		},
 	}
 	for _, c := range cases {

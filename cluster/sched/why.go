@@ -166,21 +166,26 @@ func (c *cycle) lacking(one *class) *resource.Shortage {
 		return &resource.Shortage{Resource: name}
 	}
 	for _, p := range ch.props {
-		if !c.anyHas(p) {
-			return &resource.Shortage{Resource: p.def.Name}
+		if s := c.nobodyHas(p); s != nil {
+			return s
 		}
 	}
 	return c.largest(one)
 }
 
-func (c *cycle) anyHas(p prop) bool {
+// nobodyHas tells how the first vnode that has a value of a property differs from what is asked for, unless some vnode has what is.
+func (c *cycle) nobodyHas(p prop) *resource.Shortage {
+	var first string
 	for i := range c.idle.nodes {
 		offer, ok := c.idle.nodes[i].offer.Get(p.def.Name)
 		if resource.Matches(p.def, p.want, offer, ok) {
-			return true
+			return nil
+		}
+		if first == "" {
+			first = offer
 		}
 	}
-	return false
+	return resource.Unlike(p.def, p.want, first)
 }
 
 // largest compares the request with the most that one host has.

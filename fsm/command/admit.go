@@ -234,8 +234,8 @@ func withinRunLimits(tx *state.Tx, j *state.Job, vnodes []pbs.VnodeName) error {
 			return pbs.Errorf(pbs.ResourceBusy, "vnode %s has %d jobs, which is max_running", name, v.Active())
 		}
 	}
-	if name := tx.Unmatched(j); name != "" {
-		return pbs.Errorf(pbs.ResourceBusy, "%s", state.Wait{Code: state.WaitShort, Resource: name}.Text())
+	if w, unmatched := tx.Unmatched(j); unmatched {
+		return pbs.Errorf(pbs.ResourceBusy, "%s", w.Text())
 	}
 	if w, reached := tx.Reached(tx.RunLimits(j), true, 1, nil); reached {
 		return pbs.Errorf(pbs.ResourceBusy, "%s", w.Text())

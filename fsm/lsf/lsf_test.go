@@ -346,6 +346,8 @@ func TestReasonOf(t *testing.T) {
 		"Can Never Run: Insufficient amount of resource: ncpus (R: 9 A: 8 T: 8)":    "Not enough job slot(s);",
 		"Not Running: Insufficient amount of resource: mem (R: 4gb A: 0kb T: 8gb)":  "Job requirements for reserving resource (mem) not satisfied;",
 		"Not Running: Insufficient amount of server resource: lic (R: 1 A: 0 T: 1)": "Job requirements for reserving resource (lic) not satisfied;",
+		"Can Never Run: Insufficient amount of resource: color (blue != red)":       "Job's resource requirements not satisfied;",
+		"Not Running: Insufficient amount of server resource: color (blue != )":     "Job's resource requirements not satisfied;",
 		"Can Never Run: Insufficient amount of resource: color":                     "Job's resource requirements not satisfied;",
 		"Not Running: Queue not started.":                                           "The queue is inactivated by the administrator;",
 		"Not Running: Placement set x=1 has too few free resources":                 "Not enough hosts to meet the job's spanning requirement;",

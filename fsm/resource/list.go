@@ -165,17 +165,34 @@ func named(resource string, err error) error {
 // A Shortage says which resource does not suffice, in the scheduler's words.
 type Shortage struct {
 	Resource               string
-	Request, Free, Offered string // Free and Offered are empty for what is not consumed
+	Request, Free, Offered string // Offered is empty for what is not consumed, of which Free is the value that there is
 }
 
-// Amounts returns how much is asked for, how much of that there is and how much there is in all.
+// Unlike is the shortage of what is not consumed: one value is asked for, and another, or none, is offered. Of numbers it has no
+// values.
+func Unlike(def Def, want Quantity, offer string) *Shortage {
+	s := &Shortage{Resource: def.Name}
+	if !def.Type.Numeric() {
+		s.Request, s.Free = want.String(), offer
+		if def.Type == Boolean && offer == "" {
+			s.Free = Quantity{typ: Boolean}.String()
+		}
+	}
+	return s
+}
+
+// Amounts returns how much is asked for, how much of that there is and how much there is in all; of what is not consumed the
+// values.
 func (s *Shortage) Amounts() string {
+	if s.Offered == "" {
+		return fmt.Sprintf("(%s != %s)", s.Request, s.Free)
+	}
 	return fmt.Sprintf("(R: %s A: %s T: %s)", s.Request, s.Free, s.Offered)
 }
 
 // Error returns the scheduler's comment on it.
 func (s *Shortage) Error() string {
-	if s.Offered == "" {
+	if s.Request == "" {
 		return "Insufficient amount of resource: " + s.Resource
 	}
 	return "Insufficient amount of resource: " + s.Resource + " " + s.Amounts()
@@ -215,7 +232,7 @@ func fitsOne(def Def, want Quantity, offered, used List) *Shortage {
 	if !def.AtVnodes() {
 		text, ok := offered.Get(def.Name)
 		if !Matches(def, want, text, ok) {
-			return &Shortage{Resource: def.Name}
+			return Unlike(def, want, text)
 		}
 		return nil
 	}

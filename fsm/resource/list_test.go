@@ -114,11 +114,11 @@ func TestFits(t *testing.T) {
 		{"not offered", list("lic", "1"), "Insufficient amount of resource: lic (R: 1 A: 0 T: 0)"},
 		{"none of what is not offered", list("lic", "0"), ""},
 		{"string", list("arch", "linux"), ""},
-		{"other string", list("arch", "aix"), "Insufficient amount of resource: arch"},
+		{"other string", list("arch", "aix"), "Insufficient amount of resource: arch (aix != linux)"},
 		{"boolean", list("foo", "True"), ""},
-		{"other boolean", list("foo", "False"), "Insufficient amount of resource: foo"},
+		{"other boolean", list("foo", "False"), "Insufficient amount of resource: foo (False != True)"},
 		{"one of an array", list("tags", "b"), ""},
-		{"not in the array", list("tags", "c"), "Insufficient amount of resource: tags"},
+		{"not in the array", list("tags", "c"), "Insufficient amount of resource: tags (c != a,b)"},
 		{"at least as large", list("speed", "10"), ""},
 		{"not as large", list("speed", "11"), "Insufficient amount of resource: speed"},
 		{"layout of a chunk", list("mpiprocs", "99", "ompthreads", "99"), ""},
@@ -169,5 +169,32 @@ func BenchmarkFits(b *testing.B) {
 		if s := Fits(request, offered, used, site{}); s != nil {
 			b.Fatal(s)
 		}
+	}
+}
+
+// What is not consumed has the value that is asked for, and that which there is; what a vnode does not say is False, or nothing.
+func TestUnlike(t *testing.T) {
+	for _, c := range []struct {
+		kind              Type
+		want, offer, says string
+	}{
+		{String, "blue", "red", " (blue != red)"},
+		{String, "blue", "", " (blue != )"},
+		{StringArray, "c", "a,b", " (c != a,b)"},
+		{Boolean, "true", "False", " (True != False)"},
+		{Boolean, "true", "", " (True != False)"},
+		{Long, "3", "2", ""},
+	} {
+		def := Def{Name: "foo", Type: c.kind}
+		want, err := def.Parse(c.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Unlike(def, want, c.offer).Error(); got != "Insufficient amount of resource: foo"+c.says {
+			t.Errorf("a %s: %q", c.kind, got)
+		}
+	}
+	if got := (&Shortage{Resource: "foo", Request: "blue", Free: "red"}).At("server"); got != "Insufficient amount of server resource: foo (blue != red)" {
+		t.Error(got)
 	}
 }

@@ -209,14 +209,14 @@ func ShortOf(code WaitCode, def resource.Def, need, left, most int64) Wait {
 	return w
 }
 
-// Unmatched returns the first resource that server or queue have and that is not consumed,
-// and of which the job asks for another value; "" if there is none.
-func (t *tables) Unmatched(j *Job) string {
+// Unmatched returns the wait for the first resource that server or queue have and that is not consumed,
+// and of which the job asks for another value, if there is one.
+func (t *tables) Unmatched(j *Job) (w Wait, found bool) {
 	lists := []resource.List{t.server.Resources(offers)}
 	if q, ok := t.Queue(j.Queue); ok {
 		lists = append(lists, q.Resources(offers))
 	}
-	for _, offers := range lists {
+	for at, offers := range lists {
 		for _, offer := range offers {
 			text, asked := j.Resources.Get(offer.Name)
 			def, known := t.Resource(offer.Name)
@@ -224,11 +224,11 @@ func (t *tables) Unmatched(j *Job) string {
 				continue
 			}
 			if want, err := def.Parse(text); err == nil && !resource.Matches(def, want, offer.Value, true) {
-				return offer.Name
+				return Short([...]WaitCode{WaitServerShort, WaitQueueShort}[at], resource.Unlike(def, want, offer.Value)), true
 			}
 		}
 	}
-	return ""
+	return Wait{}, false
 }
 
 // Limited tells whether jobs of the queue may have to wait for limits.
