@@ -13,6 +13,7 @@ import (
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
 
@@ -28,18 +29,20 @@ func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
 	found := map[string]string{}
 	for _, d := range attr.DynamicOf(v.Server().SchedGet("server_dyn_res")) {
 		def, ok := v.Resource(d.Resource)
-		if !ok || !def.Type.Numeric() {
+		if !ok {
 			continue
 		}
 		text, err := l.probe(ctx, v, d.Command)
 		if err == nil {
-			if _, err = def.Parse(text); err != nil {
+			if value, bad := def.Parse(text); bad != nil {
 				l.log(pbs.LogDebug, "Server", "server_dyn_res", "Script "+program(d)+" returned bad output")
 				err = fmt.Errorf("it printed %q", text)
+			} else if !def.Type.Numeric() {
+				text = value.String()
 			}
 		}
 		if err != nil {
-			text = def.Measured(0)
+			text = nothingOf(def)
 			l.unanswered(d, err)
 		} else {
 			l.log(pbs.LogDebug2, "Server", "server_dyn_res", d.Command+" = "+text)
@@ -49,6 +52,17 @@ func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
 		}
 	}
 	return found
+}
+
+// nothingOf is the value of a resource of which a program could not say what there is: no text that a job asks for.
+func nothingOf(def resource.Def) string {
+	switch {
+	case def.Type.Numeric():
+		return def.Measured(0)
+	case def.Type == resource.Boolean:
+		return "False"
+	}
+	return "0"
 }
 
 // ErrForeign is the error of a program that somebody else could replace or change.
@@ -102,13 +116,20 @@ func anyAwaits(v *state.View) bool {
 	return false
 }
 
-// overDynamic returns why one job more like j is too many for what there is of the resources of server_dyn_res, if it is.
+// overDynamic returns why one job more like j is too many for what there is of the resources of server_dyn_res, or asks for another
+// value than there is, if it does.
 func (c *cycle) overDynamic(j *state.Job) (state.Wait, bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.planner.dynamic)) {
 		offered := c.planner.dynamic[name]
 		text, asks := j.Resources.Get(name)
 		def, known := c.view.Resource(name)
 		if !asks || !known || !c.planner.considered.has(def) {
+			continue
+		}
+		if !def.Type.Numeric() {
+			if want, err := def.Parse(text); err == nil && !resource.Matches(def, want, offered, true) {
+				return state.Short(state.WaitServerShort, resource.Unlike(def, want, offered)), true
+			}
 			continue
 		}
 		most, need := def.Measure(offered), def.Measure(text)
@@ -123,7 +144,7 @@ func (c *cycle) overDynamic(j *state.Job) (state.Wait, bool) {
 func (c *cycle) plannedDynamic(j *state.Job) {
 	for name := range c.planner.dynamic {
 		text, asks := j.Resources.Get(name)
-		if def, known := c.view.Resource(name); asks && known {
+		if def, known := c.view.Resource(name); asks && known && def.Type.Numeric() {
 			c.limiter.planned[limited{resource: name}] += def.Measure(text)
 		}
 	}

@@ -90,6 +90,49 @@ func TestLoop_Dynamic(t *testing.T) {
 	})
 }
 
+// TestLoop_DynamicValues: what is not a number is compared with what a job asks for, and not used up; so is what the server has of the
+// kind. A job that asks for what a program could not say waits.
+func TestLoop_DynamicValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		l.host("hosta", "hosta:ncpus=9")
+		for name, kind := range map[string]string{"color": "string", "tags": "string_array", "dry": "boolean", "wet": "boolean", "lost": "string", "town": "string"} {
+			l.do(&command.ManageResource{Verb: command.VerbCreate, Name: name, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "type", Value: kind}}}})
+		}
+		l.do(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "town", Value: "rome"}}}})
+		l.scheduler("server_dyn_res=color !/bin/color,tags !/bin/tags,dry !/bin/dry,wet !/bin/wet,lost !/bin/lost", "log_events=1023")
+		printed := map[string]string{"/bin/color": "red", "/bin/tags": "a,b", "/bin/dry": "true", "/bin/wet": "perhaps"}
+		dynamic := func(_ context.Context, command string) (string, error) {
+			if text, ok := printed[command]; ok {
+				return text, nil
+			}
+			return "", errors.New("it is broken")
+		}
+		var ids []pbs.JobID
+		for _, ask := range []string{"color=red", "color=red", "color=blue", "tags=b", "tags=c", "dry=true", "dry=false", "wet=true", "wet=false", "lost=red", "town=rome", "town=oslo"} {
+			ids = append(ids, l.submit(ask))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if err := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Dynamic: dynamic, Logger: slog.New(slog.DiscardHandler)}).Run(ctx); err != nil {
+			t.Error(err)
+		}
+		for i, want := range []string{"", "", "color (blue != red)", "", "tags (c != a,b)", "", "dry (False != True)", "wet (True != False)", "", "lost (red != 0)", "", "town (oslo != rome)"} {
+			if want != "" {
+				want = "Not Running: Insufficient amount of server resource: " + want
+			}
+			if j, _ := l.View().Job(ids[i]); want == "" && j.State != pbs.Running || want != "" && j.CommentText() != want {
+				t.Errorf("job %d is %v, %q, want %q", i, j.State, j.CommentText(), want)
+			}
+		}
+		for _, want := range []string{"/bin/color = red", "/bin/tags = a,b", "/bin/dry = True", "Script /bin/wet returned bad output", "Setting resource lost to 0: /bin/lost: it is broken"} {
+			if !slices.Contains(l.lines, "Server;server_dyn_res;"+want) {
+				t.Errorf("%q is not in the log\n%s", want, strings.Join(l.lines, "\n"))
+			}
+		}
+	})
+}
+
 // TestLoop_SlowDynamic: a program of server_dyn_res holds up nobody who waits for the turn, and the scheduler rests as long
 // as the program took, not several times as long.
 func TestLoop_SlowDynamic(t *testing.T) {
