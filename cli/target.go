@@ -136,7 +136,7 @@ func (e *Env) conf() map[string]string {
 		defer f.Close()
 		conf = ParseConf(f)
 	}
-	for _, key := range []string{"PBS_HOME", "PBS_SERVER", "PBS_SERVER_HOST_NAME", "PBS_BATCH_SERVICE_PORT", timeoutKey} {
+	for _, key := range []string{"PBS_HOME", outputHostKey, "PBS_SERVER", "PBS_SERVER_HOST_NAME", "PBS_BATCH_SERVICE_PORT", timeoutKey} {
 		if v := e.Getenv(key); v != "" {
 			conf[key] = v
 		}
@@ -145,6 +145,12 @@ func (e *Env) conf() map[string]string {
 	conf["PBS_BATCH_SERVICE_PORT"] = cmp.Or(conf["PBS_BATCH_SERVICE_PORT"], defaultPort)
 	return conf
 }
+
+// OutputHost returns the host to which the output of jobs goes that are submitted here without naming one, "" for this host:
+// PBS_OUTPUT_HOST_NAME of pbs.conf.
+func (e *Env) OutputHost() string { return e.conf()[outputHostKey] }
+
+const outputHostKey = "PBS_OUTPUT_HOST_NAME"
 
 // ParseConf reads the lines KEY=value of a pbs.conf; others are passed over.
 func ParseConf(r io.Reader) map[string]string {

@@ -314,6 +314,7 @@ func (r *request) complete(opts *cli.Options) error {
 	if !r.hasName {
 		r.rename("STDIN")
 	}
+	r.outputs()
 	list, err := r.variableList()
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 )
 
 // path makes [HOST:]PATH absolute where it is on this host, and gives a folder that is there its
-// slash. The server adds the host: it knows by which name the cluster knows it; and the name of a
+// slash. The server adds the host, if pbs.conf names none: it knows by which name the cluster knows it; and the name of a
 // file to a host alone.
 func (r *request) path(v string) (string, bool) {
 	host, file, ok := strings.Cut(v, ":")
@@ -24,7 +24,28 @@ func (r *request) path(v string) (string, bool) {
 	if !strings.HasSuffix(file, "/") && r.isFolder(file) {
 		file += "/"
 	}
+	if host := r.env.OutputHost(); host != "" {
+		file = host + ":" + file
+	}
 	return file, true
+}
+
+// outputs sends what the job prints to the host that pbs.conf names, as files that are called as those on this host would be.
+func (r *request) outputs() {
+	host := r.env.OutputHost()
+	if host == "" || r.interactive() {
+		return
+	}
+	for _, f := range []struct{ name, ext string }{{"Output_Path", ".o"}, {"Error_Path", ".e"}} {
+		if r.value(f.name) != "" {
+			continue
+		}
+		path := host + ":" + strings.TrimSuffix(r.directory(), "/") + "/" + r.value("Job_Name") + f.ext + "^job_number^"
+		if r.value("array_indices_submitted") != "" {
+			path += ".^array_index^"
+		}
+		r.set(f.name, "", path)
+	}
 }
 
 func (r *request) isFolder(path string) bool {
