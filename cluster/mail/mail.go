@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +51,7 @@ type Options struct {
 	Proposer Proposer
 	// Send hands a letter to the mailer, until ctx ends.
 	Send   func(ctx context.Context, l Letter) error
+	Host   string // to which mail goes that is addressed to no other: PBS_MAIL_HOST_NAME of pbs.conf; empty: where jobs came from
 	Logger *slog.Logger
 }
 
@@ -134,7 +136,7 @@ func (p *Post) begin(ctx context.Context) time.Duration {
 			go func() {
 				ctx, cancel := context.WithTimeout(ctx, sendFor)
 				defer cancel()
-				p.results <- result{m, p.opts.Send(ctx, letter(v, m))}
+				p.results <- result{m, p.opts.Send(ctx, letter(v, m, p.opts.Host))}
 			}()
 		}
 	}
@@ -187,10 +189,27 @@ func (p *Post) commit(ctx context.Context) {
 	}
 }
 
+// addressed returns to whom a mail goes. A host that receives the mail of all is that of the owner where nobody is named, and of
+// those who are named without one.
+func addressed(m *state.Mail, host string) []string {
+	if host == "" {
+		return m.To
+	}
+	to := slices.Clone(m.To)
+	for i, user := range to {
+		name, _, hosted := strings.Cut(user, "@")
+		if m.Owned || !hosted {
+			to[i] = name + "@" + host
+		}
+	}
+	return to
+}
+
 // letter writes a mail as PBS does.
-func letter(v *state.View, m *state.Mail) Letter {
+func letter(v *state.View, m *state.Mail, host string) Letter {
+	to := addressed(m, host)
 	var b strings.Builder
-	fmt.Fprintf(&b, "To: %s\n", strings.Join(m.To, ", "))
+	fmt.Fprintf(&b, "To: %s\n", strings.Join(to, ", "))
 	if m.Reservation != "" {
 		fmt.Fprintf(&b, "Subject: PBS RESERVATION %s\n\n", m.Reservation)
 		fmt.Fprintf(&b, "PBS Reservation Id: %s\nReservation Name:   %s\n%s\n", m.Reservation, m.Name, m.Text)
@@ -198,5 +217,5 @@ func letter(v *state.View, m *state.Mail) Letter {
 		fmt.Fprintf(&b, "Subject: PBS JOB %s\n\n", m.Job)
 		fmt.Fprintf(&b, "PBS Job Id: %s\nJob Name:   %s\n%s\n", m.Job, m.Name, m.Text)
 	}
-	return Letter{Mailer: v.Server().Get("mailer"), From: v.Server().Get("mail_from"), To: m.To, Text: []byte(b.String())}
+	return Letter{Mailer: v.Server().Get("mailer"), From: v.Server().Get("mail_from"), To: to, Text: []byte(b.String())}
 }

@@ -138,6 +138,41 @@ func TestPost_SendsOnce(t *testing.T) {
 	})
 }
 
+// TestPost_Host: mail to nobody in particular, or to a name without a host, goes to the host of pbs.conf; who is named with one gets it
+// there, and the owner when somebody else is named does not.
+func TestPost_Host(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var to []string
+		post := mail.New(mail.Options{Source: h, Proposer: h, Logger: slog.New(slog.DiscardHandler), Host: "mail.site", Send: func(_ context.Context, l mail.Letter) error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			to = append(to, strings.Join(l.To, " "))
+			if !strings.HasPrefix(string(l.Text), "To: "+strings.Join(l.To, ", ")+"\n") {
+				t.Errorf("to %q: %s", l.To, l.Text)
+			}
+			return nil
+		}})
+		go func() { _ = post.Run(ctx) }()
+		for _, users := range []string{"", "bob,eve@login1,ann@login1"} {
+			list := attr.List{{Name: "Job_Name", Value: "work"}}
+			if users != "" {
+				list = list.Set("Mail_Users", "", users)
+			}
+			out := h.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "login1"}, Attributes: list})
+			h.do(&command.DeleteJob{Job: out.Result.Job})
+			time.Sleep(time.Minute)
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if want := []string{"ann@mail.site", "bob@mail.site eve@login1 ann@login1"}; !slices.Equal(to, want) {
+			t.Errorf("mails went to %q, want %q", to, want)
+		}
+	})
+}
+
 // TestPost_LeaderDies: a mail whose sending was not committed is sent by the next leader;
 // none is lost.
 func TestPost_LeaderDies(t *testing.T) {

@@ -38,6 +38,7 @@ type Mail struct {
 	Text string    `cbor:"6,keyasint,omitempty"` // what happened, as PBS says it, in lines
 
 	Reservation pbs.ReservationID `cbor:"7,keyasint,omitempty"` // of which it tells in place of a job
+	Owned       bool              `cbor:"8,keyasint,omitempty"` // To is the owner where he submitted, for nobody was named
 }
 
 // Mails returns the mails that wait to be sent, the oldest first.
@@ -51,6 +52,7 @@ func (tx *Tx) DeleteMail(seq uint64) {
 
 func (tx *Tx) putMail(m *Mail) {
 	m.Seq, m.At = tx.NextSeq(), tx.Now()
+	m.Owned = m.Owned && tx.cluster.FeatureLevel >= levelMail // older builds do not know the field
 	_, delta := tx.mails.put(m)
 	tx.digest += delta
 	if oldest, ok := tx.mails.first(); ok && tx.mails.count() > MaxMails {
@@ -80,8 +82,8 @@ func (tx *Tx) mailTo(j *Job, point, text string) {
 	if text == "" || !j.wantsMail(point) {
 		return
 	}
-	if to := j.mailUsers(); len(to) > 0 {
-		tx.putMail(&Mail{Job: j.ID, Name: j.Name, To: to, Text: text})
+	if to, owned := j.mailUsers(); len(to) > 0 {
+		tx.putMail(&Mail{Job: j.ID, Name: j.Name, To: to, Text: text, Owned: owned})
 	}
 }
 
@@ -91,8 +93,8 @@ func (tx *Tx) MailFiles(j *Job, text string) {
 	if tx.cluster.FeatureLevel < levelMail || !j.wantsMail(mailUnasked) {
 		return
 	}
-	if to := j.mailUsers(); len(to) > 0 {
-		tx.putMail(&Mail{Job: j.ID, Name: j.Name, To: to, Text: text})
+	if to, owned := j.mailUsers(); len(to) > 0 {
+		tx.putMail(&Mail{Job: j.ID, Name: j.Name, To: to, Text: text, Owned: owned})
 	}
 }
 
@@ -128,8 +130,8 @@ func (tx *Tx) mailReservation(e Event) {
 		return
 	}
 	list, _ := r.Attrs.Get("Mail_Users", "")
-	if to := mailUsers(list, r.Owner); len(to) > 0 {
-		tx.putMail(&Mail{Reservation: r.ID, Name: r.Name(), To: to, Text: text})
+	if to, owned := mailUsers(list, r.Owner); len(to) > 0 {
+		tx.putMail(&Mail{Reservation: r.ID, Name: r.Name(), To: to, Text: text, Owned: owned})
 	}
 }
 
@@ -183,23 +185,22 @@ func (j *Job) wantsMail(point string) bool {
 	return strings.Contains(points, point)
 }
 
-// mailUsers returns whom to tell: Mail_Users, else the owner where he submitted the job. A
+// mailUsers returns whom to tell: Mail_Users, else the owner where he submitted the job, and whether it is he. A
 // name that the mail program could take for an option is left out.
-func (j *Job) mailUsers() []string {
+func (j *Job) mailUsers() (to []string, owned bool) {
 	list, _ := j.Attrs.Get("Mail_Users", "")
 	return mailUsers(list, j.Owner)
 }
 
-func mailUsers(list string, owner pbs.User) []string {
-	if list == "" {
+func mailUsers(list string, owner pbs.User) (to []string, owned bool) {
+	if owned = list == ""; owned {
 		list = owner.String()
 	}
-	var to []string
 	for user := range strings.SplitSeq(list, ",") {
 		user = strings.TrimSpace(user)
 		if user != "" && user[0] != '-' && !strings.ContainsAny(user, "\r\n") {
 			to = append(to, user)
 		}
 	}
-	return slices.Clip(to)
+	return slices.Clip(to), owned
 }

@@ -19,7 +19,7 @@ func FuzzMailUsers(f *testing.F) {
 	f.Add("ann\rb", "")
 	f.Fuzz(func(t *testing.T, list, owner string) {
 		j := &Job{Owner: pbs.User{Name: owner, Host: "hosta"}, Attrs: attr.List{{Name: "Mail_Users", Value: list}}}
-		to := j.mailUsers()
+		to, _ := j.mailUsers()
 		named := strings.Split(list, ",")
 		if list == "" {
 			named = strings.Split(j.Owner.String(), ",")

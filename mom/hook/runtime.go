@@ -200,7 +200,7 @@ type Run struct {
 	Source    Source            // nil: nothing can be asked
 	Log       func(Line)
 	Mark      func(hook, text string) // of a sequence: that the hook has "started", "finished"; nil: nobody hears it
-	Debug     string // folder in which input and output are kept; empty: they are not
+	Debug     string                  // folder in which input and output are kept; empty: they are not
 	// Broken says why the hook cannot run, which counts as its failure; nil: it can.
 	Broken error
 }

@@ -14,6 +14,7 @@ import (
 	"rampart/cluster/mail"
 	"rampart/cluster/sched"
 	"rampart/cluster/service"
+	"rampart/cmd/rampart/home"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resreq"
 	"rampart/fsm/state"
@@ -36,7 +37,7 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	duties.Go(func() error { return s.hooks.serve(ctx, s.machine, s.replica) })
 	duties.Go(func() error { return s.turnGossipKeys(ctx) })
 	if s.outside.Mail != nil {
-		post := mail.New(mail.Options{Source: s.machine, Proposer: s.replica, Send: s.outside.Mail, Logger: s.logger})
+		post := mail.New(mail.Options{Source: s.machine, Proposer: s.replica, Send: s.outside.Mail, Host: home.Conf("PBS_MAIL_HOST_NAME"), Logger: s.logger})
 		duties.Go(func() error { return post.Run(ctx) })
 	}
 	duties.Go(func() error { return s.replaceCA(ctx) })
