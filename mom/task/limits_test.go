@@ -41,3 +41,43 @@ func TestExceeded_ExitStatus(t *testing.T) {
 		}
 	}
 }
+
+// A process counts while it has so much, on hosts that the run has: what was seen before a limit was lowered, or on a host that was given back
+// since, does not.
+func TestExceeded_LargestProcess(t *testing.T) {
+	all := PBSEnforce()
+	all.PMem = true
+	run := in(Running, asked, limited("pmem", "100kb"), running(ProgramRunning))
+	told := func(largest int64) Event {
+		return Polled{Shares: map[pbs.HostName]Share{"hostb": {Peak: Peak{RSS: 200 << 10, Largest: largest}}}}
+	}
+	pmem := func(value string) Attrs { return Attrs{{Name: "Resource_List", Resource: "pmem", Value: value}} }
+	for _, c := range []struct {
+		name string
+		what []Event
+		over bool
+	}{
+		{"together they have more", []Event{told(60 << 10), Sampled{proc.Usage{RSS: 90 << 10, Largest: 90 << 10}, all}}, false},
+		{"a sister's", []Event{told(101 << 10), Sampled{proc.Usage{}, all}}, true},
+		{"a sister's before", []Event{told(101 << 10), told(50 << 10), Sampled{proc.Usage{}, all}}, false},
+		{"its own before", []Event{Sampled{proc.Usage{Largest: 200 << 10}, PBSEnforce()}, Sampled{proc.Usage{Largest: 20 << 10}, all}}, false},
+		{"a lower limit", []Event{Sampled{proc.Usage{Largest: 90 << 10}, all}, Alter{pmem("80kb")}, Sampled{proc.Usage{Largest: 81 << 10}, all}}, true},
+		{"no limit any more", []Event{Alter{pmem("")}, Sampled{proc.Usage{Largest: 90 << 20}, all}}, false},
+		{"nobody minds", []Event{Sampled{proc.Usage{Largest: 90 << 20}, PBSEnforce()}}, false},
+	} {
+		next := run
+		for _, ev := range c.what {
+			var err error
+			if next, _, err = step(next, ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if over := next.Life.Breach == pbs.ExitMem; over != c.over {
+			t.Errorf("%s: %v", c.name, over)
+		}
+	}
+	run.Shares = map[pbs.HostName]Share{"gone": {Peak: Peak{Largest: 1 << 30}}}
+	if next, _, err := step(run, Sampled{proc.Usage{}, all}); err != nil || next.Life.Breach != 0 {
+		t.Errorf("of a host that has left the run: %d, %v", next.Life.Breach, err)
+	}
+}

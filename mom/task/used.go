@@ -246,7 +246,9 @@ func (t Task) total() Peak {
 		sum.RSS += s.RSS
 		sum.VSize += s.VSize
 		sum.Percent += s.Percent
-		sum.Largest = max(sum.Largest, s.Largest)
+	}
+	for _, h := range t.sisters() { // what processes had on hosts that have left the run is over
+		sum.Largest = max(sum.Largest, t.Shares[h.Name].Largest)
 	}
 	return sum
 }
