@@ -64,8 +64,12 @@ func TestRealHost(t *testing.T) {
 	}
 	t.Log(r.Folders)
 	// It forks all the time, so that what is killed one by one would never be all.
-	cmd := exec.Command("sh", "-c", "while :; do sleep 1000 & sleep 0.001; done")
+	cmd := exec.Command("sh", "-c", "read go; while :; do sleep 1000 & sleep 0.001; done")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +80,7 @@ func TestRealHost(t *testing.T) {
 	if err := m.Attach("1.srv", 1, cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
+	_, _ = in.Write([]byte("\n")) // what it forks before it is attached nobody would end
 	deadline := time.Now().Add(10 * time.Second)
 	for m.Usage("1.srv", 1).CPU == 0 {
 		if time.Now().After(deadline) {
