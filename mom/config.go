@@ -36,6 +36,8 @@ type Config struct {
 	Adopt         bool     // let the jobs of an earlier mom run on (-p), else end and requeue them
 	HighRes       bool     // microseconds in the log
 	LogHead       []string // what the mom says of itself in each file of its log
+	LogFile       string   // of all days (-L); empty: files of days below mom_logs
+	Settings      string   // path of the file that is read in place of mom_priv/config (-c); empty: none
 
 	Reporter apiconnect.ReportClient // finds the replicas and repeats by itself
 	Sisters  Sisters                 // reaches the moms of other hosts; nil: none

@@ -1,6 +1,7 @@
 package mom
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func New(c Config) (*Mom, error) {
 	}
 	m := &Mom{config: c, stop: make(chan bool, 2), again: make(chan struct{}, 1), remeasure: make(chan struct{}, 1), reelim: make(chan struct{}, 1)}
 	m.log = daylog.New(c.path("mom_logs"), "pbs_mom", daylog.Options{
-		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask, Head: c.LogHead,
+		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask, Head: c.LogHead, File: c.LogFile,
 	})
 	m.lines = lines{m.log, c.Logger}
 	m.meter = newMeter(c.Registry, c.Reporter)
@@ -109,10 +110,11 @@ func (m *Mom) Reload() error {
 }
 
 func (m *Mom) load() error {
-	err := errors.Join(own.Closed(m.config.path("mom_priv", "config")), own.Closed(m.config.path("pbs_environment")))
+	config := cmp.Or(m.config.Settings, m.config.path("mom_priv", "config"))
+	err := errors.Join(own.Closed(config), own.Closed(m.config.path("pbs_environment")))
 	var s settings
 	if err == nil {
-		s, err = readSettings(m.config.path("mom_priv", "config"), m.config.path("pbs_environment"), m.config.TmpDir)
+		s, err = readSettings(config, m.config.path("pbs_environment"), m.config.TmpDir)
 	}
 	if err == nil {
 		_, err = m.config.vnodes()

@@ -32,6 +32,7 @@ type Options struct {
 	Location *time.Location // of dates and times; nil: local time
 	Mask     uint16         // events that are written; 0 writes only forced ones
 	KeepDays int            // older files are removed when one is begun; 0: none are
+	File     string         // the path of the one file that has all lines, of whatever day; empty: each day has its own
 	Head     []string       // what the daemon says of itself whenever it opens a file; none: not even that it does
 }
 
@@ -83,7 +84,11 @@ func (l *Log) WriteAs(daemon string, at time.Time, event uint16, class, object, 
 		return nil
 	}
 	at = at.In(l.opts.Location)
-	begun, err := l.openLocked(at.Format(dayForm))
+	day := at.Format(dayForm)
+	if l.opts.File != "" {
+		day = ""
+	}
+	begun, err := l.openLocked(day)
 	if err != nil {
 		return fmt.Errorf("write log line: %w", err)
 	}
@@ -126,7 +131,7 @@ func (l *Log) CloseMoved() error {
 	if l.file == nil {
 		return nil
 	}
-	there, err := os.Stat(filepath.Join(l.dir, l.day))
+	there, err := os.Stat(l.pathLocked(l.day))
 	if err == nil {
 		var open os.FileInfo
 		if open, err = l.file.Stat(); err == nil && os.SameFile(there, open) {
@@ -156,15 +161,25 @@ func (l *Log) openLocked(day string) (begun bool, err error) {
 	if err := l.closeLocked(); err != nil {
 		return false, err
 	}
-	if err := own.Folder(l.dir, 0o755); err != nil {
-		return false, err
+	if day != "" {
+		if err := own.Folder(l.dir, 0o755); err != nil {
+			return false, err
+		}
 	}
-	f, err := os.OpenFile(filepath.Join(l.dir, day), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(l.pathLocked(day), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return false, err
 	}
 	l.file, l.day = f, day
 	return true, nil
+}
+
+// pathLocked is where the lines of a day lie; no day: those of all.
+func (l *Log) pathLocked(day string) string {
+	if day == "" {
+		return l.opts.File
+	}
+	return filepath.Join(l.dir, day)
 }
 
 // Format returns one line with its newline. Newlines in the text, which would

@@ -47,6 +47,41 @@ func TestWrite_OneFilePerDay(t *testing.T) {
 	}
 }
 
+// TestWrite_OneFile: with a file for all days no day has its own, none is removed, and no folder is made; moved away it is opened again.
+func TestWrite_OneFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "all")
+	l := New(filepath.Join(dir, "mom_logs"), "pbs_mom", Options{Mask: MomMask, Location: time.UTC, File: file, KeepDays: 1})
+	before := time.Date(2026, 11, 21, 23, 59, 59, 0, time.UTC)
+	for _, at := range []time.Time{before, before.Add(time.Second)} {
+		if err := l.Write(at, pbs.LogJob, "Job", "1.srv", "kill_job"); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.CloseMoved(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := read(t, dir, "all"); strings.Count(got, "\n") != 2 {
+		t.Errorf("the file says %q", got)
+	}
+	if err := os.Rename(file, file+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.CloseMoved(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Write(before, pbs.LogJob, "Job", "2.srv", "kill_job"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, dir, "all"); !strings.Contains(got, "2.srv") || strings.Count(got, "\n") != 1 {
+		t.Errorf("the file in its place says %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "mom_logs")); err == nil {
+		t.Error("there is a folder of days")
+	}
+	_ = l.Close()
+}
+
 // TestWrite_Head: each file that is opened says of whom it is, whatever is written into it.
 func TestWrite_Head(t *testing.T) {
 	dir := t.TempDir()

@@ -42,7 +42,7 @@ func (l *Log) SetKeep(days int) {
 
 // dropExpired removes the files that have been kept for long enough.
 func (l *Log) dropExpiredLocked() error {
-	if l.opts.KeepDays <= 0 {
+	if l.opts.KeepDays <= 0 || l.opts.File != "" {
 		return nil
 	}
 	entries, err := os.ReadDir(l.dir)

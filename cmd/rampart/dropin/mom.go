@@ -32,6 +32,14 @@ func momMain(ctx context.Context, c *call) error {
 	if c.has("p") && c.has("r") {
 		return fmt.Errorf("%w: -p and -r: one of them", ErrUsage)
 	}
+	if err := c.absolute("c", "L"); err != nil {
+		return err
+	}
+	if c.has("c") {
+		if _, err := os.Stat(c.options["c"]); err != nil {
+			return fmt.Errorf("-c: %w", err)
+		}
+	}
 	if err := c.enrolMom(ctx); err != nil {
 		return err
 	}
@@ -51,6 +59,7 @@ func momMain(ctx context.Context, c *call) error {
 	defer signal.Stop(signals)
 	return mom.Run(ctx, config, mom.Options{
 		Shim: filepath.Join(filepath.Dir(c.world.Program), "pbs"), KillJobs: !c.has("p"), Signals: signals,
+		LogFile: c.options["L"], Settings: c.options["c"],
 		Logger: c.world.Logger(config.Host),
 		Up:     func(unready func() string) { go sayUp(ctx, pipe, unready) }, // ends with its word
 	})

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,10 +42,10 @@ type program struct {
 
 func programs() map[string]program {
 	return map[string]program{
-		"pbs_server": {letters: "a:A:Cd:e:F:L:M:Np:R:S:s:t:", knows: "CdNpt", usage: "pbs_server [-d PBS_HOME] [-N] [-p port] [-t hot|warm]", run: serverMain},
+		"pbs_server": {letters: "a:A:Cd:e:F:L:M:Np:R:S:s:t:", knows: "CdLNpt", usage: "pbs_server [-d PBS_HOME] [-L LOGFILE] [-N] [-p port] [-t hot|warm]", run: serverMain},
 		"pbs_mom": {
-			letters: "a:c:C:d:L:M:n:NpQrR:s:S:x", knows: "dMNpQrsx", run: momMain,
-			usage: "pbs_mom [-d PBS_HOME] [-M port] [-N] [-p|-r] [-s list|show NAME|insert NAME FILE|replace NAME FILE|remove NAME]",
+			letters: "a:c:C:d:L:M:n:NpQrR:s:S:x", knows: "cdLMNpQrsx", run: momMain,
+			usage: "pbs_mom [-c CONFIGFILE] [-d PBS_HOME] [-L LOGFILE] [-M port] [-N] [-p|-r] [-s list|show NAME|insert NAME FILE|replace NAME FILE|remove NAME]",
 		},
 		"pbs_sched": {letters: "a:c:d:I:L:nNp:S:t:", knows: "dINn", usage: "pbs_sched [-d PBS_HOME] [-I NAME] [-N]", run: schedMain},
 		"pbs_comm":  {letters: "d:Nr:t:", knows: "dNt", usage: "pbs_comm [-d PBS_HOME] [-N]", run: commMain},
@@ -103,6 +104,16 @@ func Run(ctx context.Context, w World, name string) error {
 		fmt.Fprintf(w.Stderr, "%s: %v\n", name, err) // no reason not to start
 	}
 	return p.run(ctx, c)
+}
+
+// absolute refuses paths that would mean something else in the background.
+func (c *call) absolute(letters ...string) error {
+	for _, letter := range letters {
+		if path, given := c.options[letter]; given && !filepath.IsAbs(path) {
+			return fmt.Errorf("%w: -%s %s: want an absolute path", ErrUsage, letter, path)
+		}
+	}
+	return nil
 }
 
 func (p program) parse(w World, name string, args []string) (*call, error) {

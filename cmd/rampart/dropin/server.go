@@ -31,6 +31,9 @@ func serverMain(ctx context.Context, c *call) error {
 	if kind := c.options["t"]; c.has("t") && !slices.Contains([]string{"hot", "warm"}, kind) {
 		return fmt.Errorf("%w: -t %s: jobs, queues and vnodes are in the replicated state, which a start leaves as it is", ErrUsage, kind)
 	}
+	if err := c.absolute("L"); err != nil {
+		return err
+	}
 	if err := c.foundServer(ctx); err != nil {
 		return err
 	}
@@ -60,7 +63,7 @@ func serverMain(ctx context.Context, c *call) error {
 	defer lock.Close()
 	look := watchPage(c.home.Gateway(config.Host), "/readyz")
 	go sayUp(ctx, pipe, func() string { return look(ctx) }) // ends with its word, or with ctx
-	return server.Run(ctx, config, hangups, c.world.Logger(config.Host))
+	return server.Run(ctx, config, server.Process{Hangups: hangups, LogFile: c.options["L"]}, c.world.Logger(config.Host))
 }
 
 // freeWithin bounds the wait for a daemon that is about to end.

@@ -35,6 +35,8 @@ type Options struct {
 	KillJobs bool             // end and requeue the jobs of an earlier mom, instead of adopting them
 	Signals  <-chan os.Signal // SIGTERM ends the jobs, SIGINT leaves them, SIGHUP reads the files again
 	Outside  *Outside         // nil: the operating system
+	LogFile  string           // of all days; empty: files of days below mom_logs
+	Settings string           // path of the file that is read in place of mom_priv/config; empty: none
 	// Up is told, when the parts run, how to ask why the mom takes no jobs yet; "": it does.
 	// Of a login host, which takes none, it is told as well. nil: nobody wants to know.
 	Up     func(unready func() string)
@@ -148,7 +150,7 @@ func (d *daemon) openMom() (err error) {
 	d.mom, err = agent.New(agent.Config{
 		Host: pbs.HostName(d.config.Host), Home: string(d.config.Home),
 		Address: d.config.Address(), GossipAddress: d.config.Gossip,
-		Adopt: !d.options.KillJobs, HighRes: home.HighRes(), LogHead: d.outside.LogHead,
+		Adopt: !d.options.KillJobs, HighRes: home.HighRes(), LogHead: d.outside.LogHead, LogFile: d.options.LogFile, Settings: d.options.Settings,
 		Reporter: d.asker.Report(), Objects: d.asker.Batch().List, ConfFile: confFile(), Sisters: d.sisters, Socket: d.outside.Socket, System: d.outside.System, Accounts: d.outside.Accounts, Probe: d.outside.Probe, Load: d.outside.Load, Elim: d.outside.Elim, Mover: d.mover, Cgroups: d.outside.Cgroups,
 		Registry: d.metrics, NoSync: d.outside.NoSync, Fault: d.outside.Fault,
 		SwitchUser: d.outside.SwitchUser, SelfUID: uint32(os.Geteuid()), PID: cmp.Or(d.outside.PID, os.Getpid()), Elsewhere: d.outside.Elsewhere, Logger: d.options.Logger,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"rampart/cluster/mail"
@@ -46,6 +47,8 @@ type Outside struct {
 	Clock func() time.Time
 	// Elsewhere is hook.Options'; nil: there is none.
 	Elsewhere *hook.Elsewhere
+	// Process is what the replica's process has been started with.
+	Process Process
 	// Witness sees what becomes of the state; nil: nobody does.
 	Witness Witness
 }
@@ -72,6 +75,12 @@ func system(c Config, logger *slog.Logger) Outside {
 			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))
 		},
 	}
+}
+
+// A Process is what a daemon's process has been started with.
+type Process struct {
+	Hangups <-chan os.Signal // SIGHUP, at which logs are opened again; nil: nobody sends any
+	LogFile string           // of all days, in place of server_logs; empty: none
 }
 
 // WriteLedger is the kind of the writes of accounting files; see Outside.Disk.

@@ -12,7 +12,7 @@ func (s *Server) reopen(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.hangups:
+		case <-s.outside.Process.Hangups:
 		}
 		if err := errors.Join(s.serverLog.Close(), s.schedLogs.Close()); err != nil {
 			s.logger.Error("close the logs to open them again", "error", err)

@@ -22,7 +22,7 @@ func TestReopen(t *testing.T) {
 	options := daylog.Options{Mask: daylog.ServerMask, Location: time.UTC}
 	hangups := make(chan os.Signal) // unbuffered: who has sent one knows that it was heard
 	s := &Server{
-		serverLog: daylog.New(filepath.Join(home, "server_logs"), "Server@hosta", options), hangups: hangups, logger: slog.New(slog.DiscardHandler),
+		serverLog: daylog.New(filepath.Join(home, "server_logs"), "Server@hosta", options), outside: Outside{Process: Process{Hangups: hangups}}, logger: slog.New(slog.DiscardHandler),
 		schedLogs: &schedLogs{home: home, options: options, server: func() *state.Server { return &state.Server{} }},
 	}
 	ctx, end := context.WithCancel(t.Context())

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,7 +65,6 @@ type Server struct {
 	backup  *backupMaker
 	hooks   *hooks
 	ending  chan time.Duration // somebody wished the end, in so long
-	hangups <-chan os.Signal   // SIGHUP; nil: nobody sends any
 	found   sync.Once          // what was there at the start was logged
 
 	mu      sync.Mutex
@@ -75,8 +73,8 @@ type Server struct {
 
 // Run runs the replica of the home until ctx ends: then it hands leadership over and
 // stops. An error that wraps store.ErrFailed means that the disk failed. After a recovery of
-// the cluster it begins again, on what that has left on the disk. At each of hangups it opens its logs again.
-func Run(ctx context.Context, c Config, hangups <-chan os.Signal, logger *slog.Logger) error {
+// the cluster it begins again, on what that has left on the disk.
+func Run(ctx context.Context, c Config, p Process, logger *slog.Logger) error {
 	if err := home.DropToken(); err != nil {
 		return err
 	}
@@ -86,9 +84,9 @@ func Run(ctx context.Context, c Config, hangups <-chan os.Signal, logger *slog.L
 	defer keeping.Wait()
 	defer end()
 	return Keep(ctx, logger, func() *Server {
-		s := New(c, system(c, logger), logger)
-		s.hangups = hangups
-		return s
+		outside := system(c, logger)
+		outside.Process = p
+		return New(c, outside, logger)
 	})
 }
 
@@ -168,9 +166,10 @@ func (s *Server) open(ctx context.Context) (err error) {
 func (s *Server) openLogs() {
 	host := s.config.Host
 	options := daylog.Options{HighRes: home.HighRes(), Mask: daylog.ServerMask, KeepDays: s.config.LogKeepDays, Head: s.outside.LogHead}
+	scheds := options
+	options.File, scheds.Mask = s.outside.Process.LogFile, daylog.SchedMask
 	s.serverLog = daylog.New(s.config.Home.ServerLogs(), "Server@"+host, options)
-	options.Mask = daylog.SchedMask
-	s.schedLogs = &schedLogs{home: string(s.config.Home), options: options, server: func() *state.Server { return s.machine.View().Server() }}
+	s.schedLogs = &schedLogs{home: string(s.config.Home), options: scheds, server: func() *state.Server { return s.machine.View().Server() }}
 }
 
 func (s *Server) openReplica() error {
