@@ -456,6 +456,7 @@ def put(o, name, value):
 put(new, "reserve_state", 5)
 put(new, "resvid", "R5")
 put(old, "Reserve_Name", "old")
+put(old.resources_used, "walltime", 10)
 new.Reserve_Name = "bymod"
 new.reserve_duration = pbs.duration(80)
 new.delete_idle_time = 60
@@ -464,6 +465,7 @@ new.Resource_List["select"] = pbs.select("1:ncpus=2")
 	want := []string{
 		"True", "67108864", "R0.srv", "R0.srv", "70", "60", "2", "x", "name", "acl", "int", "R0", "None", "None", "(hosta:ncpus=1)", "1", "None",
 		"resv attribute 'reserve_state' is readonly", "attribute 'resvid' is readonly", "attribute 'Reserve_Name' is part of a readonly object",
+		"attribute 'resources_used' is part of a readonly object",
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("logged\n%q, want\n%q", lines, want)

@@ -26,7 +26,7 @@ func newSchema() schema {
 	}
 	for name, kind := range map[string]string{
 		"schedselect": "text", "schedselect_orig": "text", "euser": "text", "egroup": "text",
-		"reserve_standing": "number", "reserve_timezone": "text", "reserve_execvnodes": "text",
+		"reserve_standing": "number", "reserve_timezone": "text", "reserve_execvnodes": "text", "resources_used": "resources",
 	} {
 		s.Resv[name] = kind
 	}
