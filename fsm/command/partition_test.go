@@ -67,3 +67,40 @@ func TestManageVnode_BusyPartition(t *testing.T) {
 		t.Errorf("without: %v", err)
 	}
 }
+
+// A queue has nodes while there are vnodes of its own.
+func TestQueue_HasNodes(t *testing.T) {
+	w := newWriter(t)
+	w.must(&ManageQueue{Verb: VerbCreate, Queue: "q2"})
+	for _, name := range []pbs.VnodeName{"h1", "h2"} {
+		w.must(&ManageVnode{Verb: VerbCreate, Vnode: name})
+	}
+	unset := []AttrChange{{Op: OpUnset, Entry: attr.Entry{Name: "queue"}}}
+	for i, c := range []struct {
+		vnode pbs.VnodeName
+		verb  Verb
+		what  []AttrChange
+		has   string
+	}{
+		{"h1", VerbSet, settings("queue=q2"), "True"},
+		{"h2", VerbSet, settings("queue=q2"), "True"},
+		{"h1", VerbUnset, unset, "True"},
+		{"h2", VerbDelete, nil, ""},
+		{"h1", VerbSet, settings("queue=workq"), ""},
+	} {
+		w.must(&ManageVnode{Verb: c.verb, Vnode: c.vnode, Changes: c.what})
+		q, _ := w.View().Queue("q2")
+		got := ""
+		for _, e := range w.View().QueueAttributes(q) { // in the order of the table
+			if e.Name == "hasnodes" {
+				got = e.Value
+			}
+		}
+		if got != c.has {
+			t.Errorf("after command %d hasnodes is %q, want %q", i, got, c.has)
+		}
+		if err := w.View().Check(); err != nil {
+			t.Error(err)
+		}
+	}
+}

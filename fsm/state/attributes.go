@@ -339,6 +339,7 @@ func (t *tables) QueueAttributes(q *Queue) attr.List {
 		"state_count": counts.String(),
 		"enabled":     boolText(q.Enabled),
 		"started":     boolText(q.Started),
+		"hasnodes":    t.hasNodes(q.Name),
 	}
 	out := make(attr.List, 0, 16)
 	for _, def := range attr.All(attr.Queue) {

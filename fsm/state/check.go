@@ -107,7 +107,7 @@ func (t *tables) checkIndexes() error {
 	if n := t.unseen.items.Len(); n != tasks {
 		errs = append(errs, fmt.Errorf("index jobs that are new to hooks has %d entries, want %d", n, tasks))
 	}
-	sharers, fading, parted := 0, 0, 0
+	sharers, fading, parted, ofQueue := 0, 0, 0, 0
 	for v := range t.Vnodes() {
 		if v.anyIndirect() {
 			sharers++
@@ -118,12 +118,18 @@ func (t *tables) checkIndexes() error {
 		if v.isParted() {
 			parted++
 		}
+		if v.isOfQueue() {
+			ofQueue++
+		}
 	}
 	if n := t.fading.items.Len(); n != fading {
 		errs = append(errs, fmt.Errorf("index vnodes of which less is held as time passes has %d entries, want %d", n, fading))
 	}
 	if n := t.inPartition.items.Len(); n != parted {
 		errs = append(errs, fmt.Errorf("index vnodes in partitions has %d entries, want %d", n, parted))
+	}
+	if n := t.ofQueue.items.Len(); n != ofQueue {
+		errs = append(errs, fmt.Errorf("index vnodes of queues has %d entries, want %d", n, ofQueue))
 	}
 	if n := t.sharers.items.Len(); n != sharers {
 		errs = append(errs, fmt.Errorf("index vnodes that share has %d entries, want %d", n, sharers))

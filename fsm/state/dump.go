@@ -83,6 +83,7 @@ var loaders = map[byte]func(decode func(any) error) (Loaded, error){
 		tx.byHost.move(nil, v, always)
 		tx.altered.move(nil, v, always)
 		tx.inPartition.move(nil, v, (*Vnode).isParted)
+		tx.ofQueue.move(nil, v, (*Vnode).isOfQueue)
 		tx.sharers.move(nil, v, (*Vnode).anyIndirect)
 		tx.fading.move(nil, v, (*Vnode).fades)
 	}),

@@ -287,6 +287,23 @@ func byPartition(a, b *Vnode) bool {
 	return cmp.Or(cmp.Compare(a.Partition(), b.Partition()), cmp.Compare(a.Seq, b.Seq)) < 0
 }
 
+// isOfQueue tells whether only jobs of one queue may have the vnode.
+func (v *Vnode) isOfQueue() bool { return v.Get("queue") != "" }
+
+// byQueue is the order of the index of vnodes that are of one queue.
+func byQueue(a, b *Vnode) bool {
+	return cmp.Or(cmp.Compare(a.Get("queue"), b.Get("queue")), cmp.Compare(a.Seq, b.Seq)) < 0
+}
+
+// hasNodes is "True" of a queue that has vnodes for itself, as hasnodes is shown, and empty of another.
+func (t *tables) hasNodes(q pbs.QueueName) string {
+	v, ok := t.ofQueue.at(&Vnode{Attrs: attr.List{{Name: "queue", Value: string(q)}}})
+	if ok && v.Get("queue") == string(q) {
+		return boolText(true)
+	}
+	return ""
+}
+
 // scoped yields the vnodes that the scheduler of the view plans for: of a further one those of one partition after the other.
 func (t *tables) scoped() iter.Seq[*Vnode] {
 	switch {

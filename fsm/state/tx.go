@@ -87,6 +87,7 @@ func (tx *Tx) store(old, v *Vnode) {
 	tx.byHost.move(old, v, always)
 	tx.altered.move(old, v, always)
 	tx.inPartition.move(old, v, (*Vnode).isParted)
+	tx.ofQueue.move(old, v, (*Vnode).isOfQueue)
 	tx.sharers.move(old, v, (*Vnode).anyIndirect)
 	tx.fading.move(old, v, (*Vnode).fades)
 	if old != nil && old.Flags != v.Flags {
@@ -115,6 +116,7 @@ func (tx *Tx) DeleteVnode(name pbs.VnodeName) {
 	tx.byHost.move(old, nil, always)
 	tx.altered.move(old, nil, always)
 	tx.inPartition.move(old, nil, (*Vnode).isParted)
+	tx.ofQueue.move(old, nil, (*Vnode).isOfQueue)
 	tx.sharers.move(old, nil, (*Vnode).anyIndirect)
 	tx.fading.move(old, nil, (*Vnode).fades)
 	tx.lend(old, nil)
