@@ -233,6 +233,10 @@ func dropInFiles(t *testing.T, a *siteHost) {
 	if err := os.WriteFile(config, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := syscall.Kill(scheduler, syscall.SIGPIPE); err != nil {
+		t.Fatal(err)
+	}
+	a.logged(t, "sched_logs", ";Req;sig_pipe;We've received a sigpipe:")
 	hup(t, scheduler)
 	a.logged(t, "sched_logs", "reconfigure;strict_ordering = false (was True)\n")
 

@@ -25,6 +25,7 @@ type duty struct {
 	lock  string
 	begin func(ctx context.Context)
 	again func(ctx context.Context) // SIGHUP
+	pipe  func()                    // SIGPIPE; nil: it is not noticed
 	look  func(ctx context.Context) // now and then
 	every time.Duration
 }
@@ -45,19 +46,27 @@ func (c *call) run(ctx context.Context, d duty) error {
 	defer lock.Close()
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	if d.pipe != nil {
+		signal.Notify(signals, syscall.SIGPIPE)
+	}
 	defer signal.Stop(signals)
 	sayUp(ctx, pipe, func() string { return "" })
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	hups := make(chan struct{}, 1)
+	hups, pipes := make(chan struct{}, 1), make(chan struct{}, 1)
 	go func() { // ends with the process, which the signal ends
 		for sig := range signals {
-			if sig != syscall.SIGHUP {
+			to := hups
+			switch sig {
+			case syscall.SIGHUP:
+			case syscall.SIGPIPE:
+				to = pipes
+			default:
 				stop()
 				return
 			}
 			select {
-			case hups <- struct{}{}:
+			case to <- struct{}{}:
 			default:
 			}
 		}
@@ -71,6 +80,8 @@ func (c *call) run(ctx context.Context, d duty) error {
 			return nil
 		case <-hups:
 			d.again(ctx)
+		case <-pipes:
+			d.pipe()
 		case <-tick.C:
 			d.look(ctx)
 		}

@@ -75,7 +75,7 @@ func schedMain(ctx context.Context, c *call) error {
 	s.first = s.priv
 	s.log = newJournal(logs, "pbs_sched", "Sched", daylog.SchedMask)
 	defer s.log.Close()
-	err := c.run(ctx, duty{lock: lock, begin: s.begin, again: s.reconfigure, look: s.look, every: retryEvery})
+	err := c.run(ctx, duty{lock: lock, begin: s.begin, again: s.reconfigure, pipe: s.broken, look: s.look, every: retryEvery})
 	if c.has("N") && err == nil {
 		s.end()
 		s.log.say(pbs.LogSystem, "pbs_sched", "Is down")
@@ -117,6 +117,11 @@ func (s *scheduler) reconfigure(ctx context.Context) {
 		return
 	}
 	s.wish(ctx, texts, sum)
+}
+
+// broken is SIGPIPE, which ends nothing.
+func (s *scheduler) broken() {
+	_ = s.log.Write(time.Now(), pbs.LogSched, "Req", "sig_pipe", "We've received a sigpipe: trying to continue")
 }
 
 // installed tells whether the files say what those of the installation do. Comments say nothing: they may be those of

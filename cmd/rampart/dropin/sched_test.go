@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"rampart/cmd/rampart/home"
 	"rampart/fsm/attr"
@@ -247,4 +249,31 @@ func TestScheduler_MovesAndComesBack(t *testing.T) {
 		t.Errorf("it is at %s, with %v", s.priv, f.all)
 	}
 	move(first, "")
+}
+
+// SIGPIPE ends nothing; a pbs_sched tells that it has come.
+func TestScheduler_TellsOfSigpipe(t *testing.T) {
+	s, _, log := schedHost(t)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	s.call.options = map[string]string{"N": ""}
+	never := func(context.Context) { t.Error("it is taken for something else") }
+	told := false
+	err := s.call.run(ctx, duty{
+		lock: s.call.home.SchedLock(), again: never, look: never, every: time.Hour,
+		begin: func(context.Context) {
+			if err := syscall.Kill(os.Getpid(), syscall.SIGPIPE); err != nil {
+				t.Error(err)
+				stop()
+			}
+		},
+		pipe: func() {
+			told = true
+			s.broken()
+			stop()
+		},
+	})
+	if err != nil || !told || !strings.Contains(log(), ";0040;pbs_sched;Req;sig_pipe;We've received a sigpipe: trying to continue\n") {
+		t.Errorf("told %v, %v; the log is\n%s", told, err, log())
+	}
 }
