@@ -295,6 +295,23 @@ start 3 (hosta:ncpus=1)
 comment 2 Not Running: Insufficient amount of resource: lic (R: 2 A: 1 T: 2)
 comment 4 Can Never Run: Insufficient amount of resource: arch (vax != )`,
 		},
+		{
+			"numbers that are not consumed", func(b *bench) {
+				for name, kind := range map[string]string{"foo": "long", "room": "size", "none": "float"} {
+					b.do(&command.ManageResource{Verb: command.VerbCreate, Name: name, Changes: []command.AttrChange{
+						{Entry: attr.Entry{Name: "type", Value: kind}}, {Entry: attr.Entry{Name: "flag", Value: "h"}},
+					}})
+				}
+				b.host("hosta", "hosta:ncpus=8,foo=5,room=1mb")
+				b.host("hostb", "hostb:ncpus=8,foo=3")
+			},
+			[]string{"select=1:foo=5", "select=1:foo=6", "select=1:room=2mb", "select=1:none=1.5", "select=1:foo=4"},
+			`start 0 (hosta:ncpus=1)
+start 4 (hosta:ncpus=1)
+comment 1 Can Never Run: Insufficient amount of resource: foo (R: 6 A: 5 T: 5)
+comment 2 Can Never Run: Insufficient amount of resource: room (R: 2048kb A: 1024kb T: 1024kb)
+comment 3 Can Never Run: Insufficient amount of resource: none (R: 1.5 A: 0 T: 0)`,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

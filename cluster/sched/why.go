@@ -173,7 +173,8 @@ func (c *cycle) lacking(one *class) *resource.Shortage {
 	return c.largest(one)
 }
 
-// nobodyHas tells how the first vnode that has a value of a property differs from what is asked for, unless some vnode has what is.
+// nobodyHas tells how the first vnode that has a value of a property differs from what is asked for, unless some vnode has what is;
+// of numbers it is the vnode that has most.
 func (c *cycle) nobodyHas(p prop) *resource.Shortage {
 	var first string
 	for i := range c.idle.nodes {
@@ -181,7 +182,7 @@ func (c *cycle) nobodyHas(p prop) *resource.Shortage {
 		if resource.Matches(p.def, p.want, offer, ok) {
 			return nil
 		}
-		if first == "" {
+		if first == "" || resource.Exceeds(p.def, offer, first) {
 			first = offer
 		}
 	}

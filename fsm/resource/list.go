@@ -165,23 +165,35 @@ func named(resource string, err error) error {
 // A Shortage says which resource does not suffice, in the scheduler's words.
 type Shortage struct {
 	Resource               string
-	Request, Free, Offered string // Offered is empty for what is not consumed, of which Free is the value that there is
+	Request, Free, Offered string // Offered is empty for what is no number, of which Free is the value that there is
 }
 
-// Unlike is the shortage of what is not consumed: one value is asked for, and another, or none, is offered. Of numbers it has no
-// values.
+// Unlike is the shortage of what is not consumed: one value is asked for, and another, or none, is offered. A number that is not
+// offered is 0; for PBS's scheduler it is an amount by its type, whatever its flags.
 func Unlike(def Def, want Quantity, offer string) *Shortage {
-	s := &Shortage{Resource: def.Name}
-	if !def.Type.Numeric() {
-		s.Request, s.Free = want.String(), offer
-		if def.Type == Boolean && offer == "" {
-			s.Free = Quantity{typ: Boolean}.String()
+	s := &Shortage{Resource: def.Name, Request: want.InKB().String(), Free: offer}
+	switch {
+	case def.Type.Numeric():
+		have, err := Parse(def.Type, offer)
+		if err != nil {
+			have = Quantity{typ: def.Type}
 		}
+		s.Free = have.InKB().String()
+		s.Offered = s.Free
+	case def.Type == Boolean && offer == "":
+		s.Free = Quantity{typ: Boolean}.String()
 	}
 	return s
 }
 
-// Amounts returns how much is asked for, how much of that there is and how much there is in all; of what is not consumed the
+// Exceeds tells whether a number that is offered is greater than another one; false for what is no number.
+func Exceeds(def Def, offer, other string) bool {
+	a, err1 := Parse(def.Type, offer)
+	b, err2 := Parse(def.Type, other)
+	return def.Type.Numeric() && err1 == nil && err2 == nil && a.Cmp(b) > 0
+}
+
+// Amounts returns how much is asked for, how much of that there is and how much there is in all; of what is no number the
 // values.
 func (s *Shortage) Amounts() string {
 	if s.Offered == "" {

@@ -120,7 +120,7 @@ func TestFits(t *testing.T) {
 		{"one of an array", list("tags", "b"), ""},
 		{"not in the array", list("tags", "c"), "Insufficient amount of resource: tags (c != a,b)"},
 		{"at least as large", list("speed", "10"), ""},
-		{"not as large", list("speed", "11"), "Insufficient amount of resource: speed"},
+		{"not as large", list("speed", "11"), "Insufficient amount of resource: speed (R: 11 A: 10 T: 10)"},
 		{"layout of a chunk", list("mpiprocs", "99", "ompthreads", "99"), ""},
 		{"unknown", list("nosuch", "1"), "Insufficient amount of resource: nosuch"},
 		{"malformed", list("ncpus", "x"), "Insufficient amount of resource: ncpus"},
@@ -183,7 +183,10 @@ func TestUnlike(t *testing.T) {
 		{StringArray, "c", "a,b", " (c != a,b)"},
 		{Boolean, "true", "False", " (True != False)"},
 		{Boolean, "true", "", " (True != False)"},
-		{Long, "3", "2", ""},
+		{Long, "3", "2", " (R: 3 A: 2 T: 2)"},
+		{Float, "1.5", "", " (R: 1.5 A: 0 T: 0)"},
+		{Size, "2mb", "1mb", " (R: 2048kb A: 1024kb T: 1024kb)"},
+		{Size, "2mb", "", " (R: 2048kb A: 0kb T: 0kb)"},
 	} {
 		def := Def{Name: "foo", Type: c.kind}
 		want, err := def.Parse(c.want)
