@@ -251,6 +251,7 @@ func (s *session) show(ctx context.Context, q question, out *status) (fatal bool
 			s.refuse(ctx, q, o.Name, refusal(o))
 			return nil
 		}
+		out.size(ctx)
 		return out.object(o)
 	})
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"rampart/transport/api"
 )
 
-// narrowSequence is the greatest max_job_sequence_id whose identifiers fit into the narrow table of pbs_rstat.
+// narrowSequence is the greatest max_job_sequence_id whose identifiers fit into the narrow tables of pbs_rstat and qstat.
 const narrowSequence = 9999999
 
 // rstat shows reservations (specification: advance-reservations section 4).

@@ -2,6 +2,7 @@ package pbs
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"time"
 
@@ -21,6 +22,7 @@ type status struct {
 	all    []*api.Object // queues and servers, jobs of -T; others are written as they come
 	ending bool          // what is in all may be written
 	headed bool          // the table's head is out, or not wanted any more
+	sized  bool          // how wide its columns are is known
 }
 
 func newStatus(s *session, v view) *status {
@@ -83,6 +85,22 @@ func (st *status) object(o *api.Object) error {
 		st.row(o)
 	}
 	return nil
+}
+
+// size asks, before the first job of a table, whether identifiers may be longer than usual. If nobody says it they are not.
+func (st *status) size(ctx context.Context) {
+	v := &st.view
+	if st.sized || v.wide || v.long || v.kind != api.ObjectKind_OBJECT_KIND_JOB {
+		return
+	}
+	st.sized = true
+	if long, err := st.s.wideSequence(ctx); err != nil || !long {
+		return
+	}
+	st.table.LongIDs()
+	if v.table != nil {
+		v.table.LongIDs = true
+	}
 }
 
 // row writes a job. Those of -T come last, when all are known.

@@ -17,6 +17,7 @@ import (
 // -T, -G and -M. Rows are written as they come.
 type Alternative struct {
 	Wide    bool           // -w
+	LongIDs bool           // the server's max_job_sequence_id has more digits than usual; the wide table has room for them
 	Nodes   bool           // -n
 	Comment bool           // -s
 	OneLine bool           // -1: what -n and -s add stays on the row
@@ -43,6 +44,7 @@ const (
 		"Job ID                         Username        Queue           Jobname         SessID   NDS  TSK   Memory Time  S Time\n" +
 		"------------------------------ --------------- --------------- --------------- -------- ---- ----- ------ ----- - -----\n"
 	narrowRow = "%-15s %-8s %-8s %-10s %6s %3s %3s %6s %5s %1s %5s"
+	longRow   = "%-20s %-8s %-8s %-10s %6s %3s %3s %6s %5s %1s %5s"
 	wideRow   = "%-30s %-15s %-15s %-15s %8s %4s %5s %6s %5s %1s %5s"
 	// The column of the words "Est Start", which take two lines.
 	narrowEstimate, wideEstimate = 75, 114
@@ -75,6 +77,11 @@ func (t *Alternative) Head(w io.Writer, server string) {
 	if t.Wide {
 		head, column = wideHead, wideEstimate
 	}
+	if t.LongIDs && !t.Wide {
+		lines := strings.SplitAfter(head, "\n")
+		head = longBlanks + lines[0] + strings.Replace(lines[1], "ID", "ID"+longBlanks, 1) + longDashes + lines[2]
+		column += len(longBlanks)
+	}
 	fmt.Fprintf(w, "\n%s: \n", server)
 	if t.Start {
 		fmt.Fprintf(w, "%*sEst\n", column, "")
@@ -89,6 +96,9 @@ func (t *Alternative) Row(w io.Writer, o *api.Object) {
 	format, id, user, queue, name := narrowRow, 15, 8, 8, 10
 	if t.Wide {
 		format, id, user, queue, name = wideRow, 30, 15, 15, 15
+	}
+	if t.LongIDs && !t.Wide {
+		format, id = longRow, id+len(longBlanks)
 	}
 	asked, elapsed := c.times()
 	if t.Start {

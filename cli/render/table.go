@@ -15,8 +15,12 @@ import (
 type JobTable struct {
 	w       io.Writer
 	wide    bool
+	long    bool
 	percent bool
 }
+
+// What long identifiers add to the columns of identifiers.
+const longBlanks, longDashes = "     ", "-----"
 
 // The attributes a row needs; to ask for no others keeps a listing of 100,000
 // jobs small.
@@ -30,6 +34,9 @@ func (t *JobTable) Percent() *JobTable {
 	t.percent = true
 	return t
 }
+
+// LongIDs makes room for the identifiers of a server with a max_job_sequence_id of more digits than usual. The wide table has it.
+func (t *JobTable) LongIDs() { t.long = true }
 
 // Columns returns the attributes that a row needs.
 func (t *JobTable) Columns() []string {
@@ -50,8 +57,12 @@ func (t *JobTable) Head() {
 			"-----------------------------  --------------- ---------------  -------- - ---------------\n")
 		return
 	}
-	io.WriteString(t.w, "Job id            Name             User              "+time+" S Queue\n"+
-		"----------------  ---------------- ----------------  -------- - -----\n")
+	blanks, dashes := "", ""
+	if t.long {
+		blanks, dashes = longBlanks, longDashes
+	}
+	io.WriteString(t.w, "Job id            "+blanks+"Name             User              "+time+" S Queue\n"+
+		"----------------"+dashes+"  ---------------- ----------------  -------- - -----\n")
 }
 
 // Row writes one job.
@@ -65,8 +76,12 @@ func (t *JobTable) Row(o *api.Object) {
 			short(o.Name, 30), short(name, 15), cut(owner, 15), used, state, cut(queue, 15))
 		return
 	}
-	fmt.Fprintf(t.w, "%-17s %-16s %-16s  %8s %1s %-16s\n",
-		short(o.Name, 16), short(name, 16), cut(owner, 16), used, state, cut(queue, 16))
+	width := 16
+	if t.long {
+		width += len(longBlanks)
+	}
+	fmt.Fprintf(t.w, "%-*s  %-16s %-16s  %8s %1s %-16s\n",
+		width, short(o.Name, width), short(name, 16), cut(owner, 16), used, state, cut(queue, 16))
 }
 
 func jobCells(o *api.Object) (name, owner, used, state, queue string) {
