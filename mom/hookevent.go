@@ -160,6 +160,10 @@ func (r hookRunner) job(t task.Task) hook.Object {
 	if n := t.Handle.Session; n > 0 && !t.Sister() {
 		o.Attrs = append(o.Attrs, hook.Attr{"session_id", "", strconv.Itoa(n)})
 	}
+	if end := t.Result; end != nil && !end.NeverStarted && !t.Sister() {
+		o.Attrs = slices.DeleteFunc(o.Attrs, func(a hook.Attr) bool { return a[0] == "Exit_status" }) // of an earlier run
+		o.Attrs = append(o.Attrs, hook.Attr{"Exit_status", "", strconv.Itoa(end.ExitStatus)})
+	}
 	if _, err := os.Stat(r.life.spool.Checkpoint(t.Key.Job)); err == nil {
 		o.Attrs = append(o.Attrs, hook.Checkpointed)
 	}

@@ -143,6 +143,35 @@ func TestHookRunner_VnodeOfSeveralChunks(t *testing.T) {
 	}
 }
 
+// Hooks of a job's first host find the exit status of its program when that has ended, and of no earlier one.
+func TestHookRunner_ExitStatus(t *testing.T) {
+	sp, err := spool.Open(spool.Options{Home: t.TempDir(), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := hookRunner{&Mom{}, &life{spool: sp}}
+	for _, c := range []struct {
+		name   string
+		result *spool.Ended
+		part   task.Part
+		want   string
+	}{
+		{"running", nil, task.Part{}, ""},
+		{"ended", &spool.Ended{ExitStatus: 4}, task.Part{}, "4"},
+		{"killed", &spool.Ended{ExitStatus: 271}, task.Part{}, "271"},
+		{"never started", &spool.Ended{ExitStatus: -3, NeverStarted: true}, task.Part{}, ""},
+		{"sister", &spool.Ended{}, task.Part{Stage: task.PartRunning}, ""},
+	} {
+		job := task.Task{Order: task.Order{Key: spool.TaskKey{Job: "1.srv", Run: 2}}, Result: c.result, Part: c.part}
+		if c.result != nil && c.want != "" {
+			job.Attrs = task.Attrs{{Name: "Exit_status", Value: "9"}}
+		}
+		if got := r.jobEvent(job, "execjob_epilogue").Job.Get("Exit_status", ""); got != c.want {
+			t.Errorf("%s: Exit_status is %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // Hooks of a job's first host find the session of its program once it runs; a sister knows of none.
 func TestHookRunner_Session(t *testing.T) {
 	sp, err := spool.Open(spool.Options{Home: t.TempDir(), NoSync: true})
