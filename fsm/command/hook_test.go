@@ -404,7 +404,9 @@ func TestHookWishes_Stopped(t *testing.T) {
 		if got := signals(); len(got) != 0 {
 			t.Errorf("of another run: %q", got)
 		}
-		w.must(wish("b", 1, j.RunCount))
+		if by := w.asked(wish("b", 1, j.RunCount)); !slices.Equal(by, []string{"root@b"}) {
+			t.Errorf("signaled by %q", by)
+		}
 		if got := signals(); !slices.Equal(got, []string{want}) {
 			t.Errorf("releases: %t, signals %q", releases, got)
 		}
@@ -463,7 +465,7 @@ func (w *writer) asked(c Command) (by []string) {
 		w.t.Fatal(err)
 	}
 	for _, e := range events {
-		if e.Kind == state.JobDeleteAsked || e.Kind == state.JobRerunAsked {
+		if e.Kind == state.JobDeleteAsked || e.Kind == state.JobRerunAsked || e.Kind == state.JobSignaled {
 			by = append(by, e.By.String())
 		}
 	}

@@ -105,10 +105,10 @@ func (c *HookWishes) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	for _, t := range c.Kept {
 		c.keep(tx, t)
 	}
+	m.Asker = pbs.User{Name: "root", Host: c.Source.Host} // as which hooks run
 	for _, t := range c.Stopped {
 		c.stop(tx, m, t)
 	}
-	m.Asker = pbs.User{Name: "root", Host: c.Source.Host} // as which hooks run
 	for _, t := range c.Rerun {
 		c.ask(tx, "rerun", t)
 		if j, ok := c.run(tx, t); ok && j.Live() {
