@@ -2,9 +2,11 @@ package service
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
+	"rampart/cluster"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -67,7 +69,7 @@ func (b *Batch) queueJob(ctx context.Context, p person, c *command.SubmitJob) er
 	if out == nil || err != nil {
 		return err
 	}
-	changes, queued, err := jobEdits(p, out.Job)
+	changes, queued, err := b.editsOf(ctx, p, out.Job)
 	if err != nil {
 		return err
 	}
@@ -82,6 +84,24 @@ func (b *Batch) queueJob(ctx context.Context, p person, c *command.SubmitJob) er
 		c.Attributes = c.Attributes.Set(ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value)
 	}
 	return nil
+}
+
+// editsOf is jobEdits of hooks that have just run. Where a fresh view refuses their values as well that is final: they are not
+// asked again.
+func (b *Batch) editsOf(ctx context.Context, p person, edits *hook.Edits) (changes []command.AttrChange, queue string, err error) {
+	if changes, queue, err = jobEdits(p, edits); err == nil {
+		return changes, queue, nil
+	}
+	v, failed := b.Replica.Read(ctx, cluster.Fresh)
+	if failed != nil {
+		return nil, "", failed
+	}
+	p.view = v
+	changes, queue, err = jobEdits(p, edits)
+	if refusal, ok := errors.AsType[*pbs.Error](err); ok {
+		return nil, "", &hooked{refusal}
+	}
+	return changes, queue, err
 }
 
 // jobEdits reads what hooks want of a job as if a Manager had asked for it.
@@ -135,7 +155,7 @@ func (b *Batch) alterJob(ctx context.Context, p person, j *state.Job, changes []
 	if out == nil || err != nil {
 		return changes, err
 	}
-	more, _, err := jobEdits(p, out.Job)
+	more, _, err := b.editsOf(ctx, p, out.Job)
 	if err != nil {
 		return nil, err
 	}

@@ -106,9 +106,15 @@ func TestHooks_Reject(t *testing.T) {
 			t.Errorf("%v, %d times asked, %d jobs", err, len(s.seen), b.store.View().JobCount())
 		}
 	}
-	b, _ := hookedBench(t, "queuejob", func(*hook.Event) *hook.Outcome { return accepted(map[string]string{"Priority": "much"}) })
-	if _, err := b.submit("ann@h", set("Job_Name", "x")); pbs.CodeOf(err) != pbs.BadAttributeValue {
-		t.Errorf("a value that cannot be: %v", err)
+	b, s := hookedBench(t, "queuejob,modifyjob", func(*hook.Event) *hook.Outcome { return accepted(map[string]string{"Priority": "much"}) })
+	if _, err := b.submit("ann@h", set("Job_Name", "x")); pbs.CodeOf(err) != pbs.BadAttributeValue || len(s.seen) != 1 {
+		t.Errorf("a value that cannot be: %v, %d times asked", err, len(s.seen))
+	}
+	s.answer = func(*hook.Event) *hook.Outcome { return accepted(nil) }
+	id := b.mustSubmit("ann@h", set("Job_Name", "x"))
+	s.seen, s.answer = nil, func(*hook.Event) *hook.Outcome { return accepted(map[string]string{"Resource_List.nosuch": "1"}) }
+	if _, err := b.Batch.Alter(b.as("ann@h"), request(&api.AlterRequest{Job: id, Changes: []*api.Attribute{set("Job_Name", "y")}}, "")); err == nil || len(s.seen) != 1 {
+		t.Errorf("a resource that is none: %v, %d times asked", err, len(s.seen))
 	}
 }
 
