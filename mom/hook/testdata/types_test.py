@@ -68,6 +68,18 @@ class Types(unittest.TestCase):
         j.executable = "/bin/c&d"
         self.assertEqual(j._changes["executable"], "<jsdl-hpcpa:Executable>/bin/c&amp;d</jsdl-hpcpa:Executable>")
 
+    def test_argument_list(self):
+        _objects.schema["job"]["argument_list"] = "text"
+        j = _objects.job("1.srv", [], ["argument_list"])
+        wrapped = "<jsdl-hpcpa:Argument>%s</jsdl-hpcpa:Argument>"
+        for given, want in ((["a b", "<&"], ("a b", "&lt;&amp;")), (("a", 1), ("a", "1")), (pbs.args("a  b"), ("a", "b")), ("-x", ("-x",)), ([], ())):
+            j.argument_list = given
+            self.assertEqual(j._changes["argument_list"], "".join(wrapped % w for w in want))
+        j.argument_list = wrapped % "as it is"
+        self.assertEqual(j._changes["argument_list"], wrapped % "as it is")
+        j.argument_list = None
+        self.assertIsNone(j._changes["argument_list"])
+
     def test_environment(self):
         env = pbs.pbs_env("A=1,B=x\\,y,C=")
         self.assertEqual(env, {"A": "1", "B": "x,y", "C": ""})
