@@ -160,6 +160,27 @@ func TestStart_OutputBeginsWithItsHead(t *testing.T) {
 	}
 }
 
+// A file that the owner has the program write in place is the run's own at first, and has the output of all runs afterwards.
+func TestStart_OutputInPlaceOfSeveralRuns(t *testing.T) {
+	l := newLinux(t)
+	place := filepath.Join(folder(t), "place")
+	if err := os.WriteFile(place, []byte("of another job\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for run, want := range []string{"run 0\n", "run 0\nrun 1\n"} {
+		dir := folder(t)
+		spec := shell(dir, fmt.Sprintf("echo run %d\n", run))
+		spec.StdoutInPlace, spec.Again = place, run > 0
+		end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
+		if err != nil || end.Status != 0 {
+			t.Fatalf("end %+v, %v", end, err)
+		}
+		if got := output(t, place); got != want {
+			t.Errorf("after run %d: %q, want %q", run, got, want)
+		}
+	}
+}
+
 func TestStart_RunsWritesAndExits(t *testing.T) {
 	l, dir := newLinux(t), folder(t)
 	spec := shell(dir, "echo out; echo err >&2; pwd; umask; exit 5\n")

@@ -65,7 +65,7 @@ func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
 	if inPlace != "" {
 		var f *os.File
 		err := asOwner(spec.Owner, func() (err error) {
-			f, err = openInPlace(inPlace, fs.FileMode(0o666&^spec.Umask&0o777), spec.Restart)
+			f, err = openInPlace(inPlace, fs.FileMode(0o666&^spec.Umask&0o777), spec.Restart || spec.Again)
 			return err
 		})
 		if err == nil {

@@ -212,6 +212,7 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	}
 	spec.StdoutHead, spec.StderrHead = s.Spool.Head(t.Key, stdout), s.Spool.Head(t.Key, stderr)
 	spec.StdoutInPlace, spec.StderrInPlace = s.direct(t, a, stdout), s.direct(t, a, stderr)
+	spec.Again = t.Key.Run > 1
 	if t.interactive() {
 		spec.Terminal, spec.Stdout, spec.Stderr = true, "", ""
 	}

@@ -92,3 +92,13 @@ func TestLaunch_RootScripts(t *testing.T) {
 		})
 	}
 }
+
+// Runs after the first one append to the files that the job writes in place.
+func TestSpec_Again(t *testing.T) {
+	s := testSite(t)
+	for run, want := range map[pbs.RunCount]bool{1: false, 2: true, 21: true} {
+		if got := s.spec(Task{Order: Order{Key: spool.TaskKey{Job: "12.srv", Run: run}}}, ann).Again; got != want {
+			t.Errorf("run %d: %v", run, got)
+		}
+	}
+}
