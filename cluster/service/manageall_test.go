@@ -77,8 +77,12 @@ func TestManage_EveryAttributeCanBeUnset(t *testing.T) {
 		{api.ObjectKind_OBJECT_KIND_HOOK, attr.Hook, "h1", true},
 	} {
 		t.Run(o.table.String()+o.name, func(t *testing.T) {
+			var given []*api.Attribute
+			if o.table == attr.Resource { // of which strings have no flags that say how much is consumed
+				given = append(given, set("type", "long"))
+			}
 			if o.make {
-				must(api.Verb_VERB_CREATE, o.kind, o.name)
+				must(api.Verb_VERB_CREATE, o.kind, o.name, given...)
 			}
 			var all, names []*api.Attribute
 			for _, def := range attr.All(o.table) {
