@@ -17,10 +17,11 @@ func promised(tx *state.Tx, v *state.Vnode) bool {
 	return len(v.Reserved) > 0
 }
 
-// unusable reports whether a vnode that a reservation has cannot be used.
+// unusable reports whether a vnode that a reservation has cannot be used: it is lost, or keeps all others away since a job on it was
+// admin-suspended (spec: advance-reservations 10).
 func unusable(tx *state.Tx, name pbs.VnodeName) bool {
 	v, ok := tx.Vnode(name)
-	return !ok || v.Lost()
+	return !ok || v.Lost() || v.InMaintenance()
 }
 
 // tooSmall reports whether a vnode has become too small for what a reservation was promised, beside those that were promised
@@ -37,7 +38,7 @@ func tooSmall(tx *state.Tx, name pbs.VnodeName, r *state.Reservation) bool {
 	return tx.Overbooked(&idle, state.Hold{From: r.Start, Until: r.End, Items: sums[name]}, later) != nil
 }
 
-// judge says of a reservation whether it is degraded: it is while a vnode of it is lost, or taken by a maintenance.
+// judge says of a reservation whether it is degraded: it is while a vnode of it cannot be used, or is taken by a maintenance.
 func judge(tx *state.Tx, id pbs.ReservationID) {
 	r, ok := tx.Reservation(id)
 	if !ok || r.Maintenance() || r.State != pbs.ResvConfirmed && r.State != pbs.ResvDegraded && r.State != pbs.ResvRunning {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"iter"
 	"strings"
 
@@ -95,7 +96,9 @@ func (v *Vnode) Active() int {
 }
 
 // InMaintenance tells whether the vnode takes no jobs since one on it was admin-suspended.
-func (v *Vnode) InMaintenance() bool { return v.maintenanceJobs() != "" }
+func (v *Vnode) InMaintenance() bool {
+	return slices.ContainsFunc(v.Jobs, func(held VnodeJob) bool { return held.Admin })
+}
 
 // maintenanceJobs lists the jobs that were admin-suspended on the vnode.
 func (v *Vnode) maintenanceJobs() string {
