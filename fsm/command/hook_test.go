@@ -320,7 +320,7 @@ func TestHookWishes(t *testing.T) {
 	if def, ok := v.Resource("foo_i"); !ok || def.Type != resource.Long {
 		t.Errorf("resource %+v", def)
 	}
-	if vn, ok := v.Vnode("aspasia"); !ok || vn.Host != "a" {
+	if vn, ok := v.Vnode("aspasia"); !ok || vn.Host != "a" || !slices.Equal(vn.Available(), resource.List{{Name: "host", Value: "a"}, {Name: "mem", Value: "300gb"}, {Name: "vnode", Value: "aspasia"}}) {
 		t.Errorf("aspasia: %+v", vn)
 	}
 	w.must(&HostUp{Host: "a", Address: "a:1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "a"}}})

@@ -1,8 +1,8 @@
 package state
 
 import (
-	"slices"
 	"iter"
+	"slices"
 	"strings"
 
 	"rampart/fsm/pbs"

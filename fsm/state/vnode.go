@@ -14,12 +14,12 @@ import (
 )
 
 // Available returns resources_available of the vnode: what the mom reports, with
-// what qmgr set on top.
+// what qmgr set on top. One that no mom has reported has the words by which requests name it.
 func (v *Vnode) Available() resource.List {
-	if len(v.Configured) == 0 {
-		return v.Reported
-	}
 	out := v.Reported
+	if len(out) == 0 {
+		out = out.Set("host", pbs.ShortHost(v.Host)).Set("vnode", string(v.Name))
+	}
 	for _, it := range v.Configured {
 		out = out.Set(it.Name, it.Value)
 	}
