@@ -49,7 +49,7 @@ func TestLoop_Dynamic(t *testing.T) {
 		most, first, second, third, none := l.submit("foo=15"), l.submit("foo=6"), l.submit("foo=6"), l.submit("foo=4"), l.submit("bar=1")
 		l.submit("late=1")
 		l.submit("open=1")
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
 		defer cancel()
 		loop := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Dynamic: dynamic, Logger: slog.New(slog.DiscardHandler)})
 		if err := loop.Run(ctx); err != nil {

@@ -70,7 +70,9 @@ type Loop struct {
 }
 
 const (
-	// coalesce is how long the scheduler rests after a cycle: what changes meanwhile comes into the next one together.
+	// breath is how long the scheduler rests after a cycle: what changes meanwhile comes into the next one together. While something
+	// does change each time the rest doubles, up to coalesce: who comes alone has a job started at once, and many share a cycle.
+	breath   = 5 * time.Millisecond
 	coalesce = 20 * time.Millisecond
 	// restFactor keeps cycles over a long queue from taking more than a fifth of a core. It counts for the time in which a cycle
 	// plans: while its proposals are on their way it waits.
@@ -103,6 +105,7 @@ func (l *Loop) view() (*state.View, bool) {
 // Run plans and proposes until ctx ends, or there is no such scheduler any more.
 func (l *Loop) Run(ctx context.Context) error {
 	defer l.approving.Wait()
+	pace := breath
 	for {
 		changed := l.opts.Source.Changed()
 		v, there := l.view()
@@ -114,7 +117,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		l.opts.Log.SetMask(mask)
 		l.noteResources(v)
 		idle := max(time.Second, time.Duration(v.Server().Int("scheduler_iteration"))*time.Second)
-		rest := coalesce
+		rest := pace
 		switch {
 		case l.hot(ctx, v):
 			idle, rest = 0, hotEvery // a start that is refused changes the state, too
@@ -127,40 +130,49 @@ func (l *Loop) Run(ctx context.Context) error {
 			if v, there = l.view(); there && v.Server().Scheduling() { // it may be off by now, with jobs that are not to start
 				idle = min(idle, l.cycle(ctx, v), l.told.due(idle))
 			}
-			rest = max(coalesce, l.rest, programs)
+			rest = max(pace, l.rest, programs)
 			end()
 		}
 		if !there {
 			return nil
 		}
 		l.opts.Rounds.done(v.Index())
-		if !wait(ctx, changed, l.opts.Rounds.due(), idle, rest) {
+		busy, ok := wait(ctx, changed, l.opts.Rounds.due(), idle, rest)
+		if !ok {
 			return nil
+		}
+		if pace = min(2*pace, coalesce); !busy {
+			pace = breath
 		}
 	}
 }
 
-// wait returns true when the next cycle is due: after some rest at a change, which may have come by then, or when idle time has
-// passed; or at once, for somebody wants it. False is the end of the term.
-func wait(ctx context.Context, changed, wanted <-chan struct{}, idle, rest time.Duration) bool {
+// wait returns ok when the next cycle is due: after some rest at a change, which may have come by then, or when idle time has
+// passed; or at once, for somebody wants it. Not ok is the end of the term. Busy reports whether the rest was all that was waited for.
+func wait(ctx context.Context, changed, wanted <-chan struct{}, idle, rest time.Duration) (busy, ok bool) {
 	timer := time.NewTimer(rest)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false
+		return false, false
 	case <-wanted:
-		return true
+		return true, true
 	case <-timer.C:
+	}
+	select {
+	case <-changed:
+		return true, ctx.Err() == nil
+	default:
 	}
 	timer.Reset(idle)
 	select {
 	case <-ctx.Done():
-		return false
+		return false, false
 	case <-wanted:
 	case <-changed:
 	case <-timer.C:
 	}
-	return true
+	return false, true
 }
 
 // forever is longer than any scheduler_iteration.

@@ -209,7 +209,7 @@ func TestLoop(t *testing.T) {
 }
 
 // TestLoop_BeginsAtOnce: a job that comes while the scheduler rests no more starts without any delay; the next one waits for
-// the end of the rest.
+// the end of the rest, which is longer while something changes all the time.
 func TestLoop_BeginsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leader{bench: newBench(t), changed: make(chan struct{})}
@@ -231,16 +231,36 @@ func TestLoop_BeginsAtOnce(t *testing.T) {
 				t.Errorf("at once jobs are %s, want %s", got, want)
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 		synctest.Wait()
 		if got := l.state(ids[1]); got != "R" {
 			t.Errorf("after the rest the second job is %s", got)
+		}
+		before := cycles(l)
+		for range 500 { // something changes all the time
+			l.now(func() { l.submit("ncpus=64") })
+			time.Sleep(time.Millisecond)
+		}
+		if n := cycles(l) - before; n < 20 || n > 30 {
+			t.Errorf("%d cycles in half a second", n)
 		}
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// cycles returns how many cycles have begun, by the log.
+func cycles(l *leader) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.lines {
+		if strings.Contains(line, "Starting Scheduling Cycle") {
+			n++
+		}
+	}
+	return n
 }
 
 // slow takes a second for each commit.

@@ -22,7 +22,7 @@ func TestMeter_CountsStarts(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
 		meter := sched.NewMeter(reg)
 		run := func(source sched.Source) {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
 			defer cancel()
 			loop := sched.New(sched.Options{Source: source, Proposer: l, Log: l, Meter: meter, Logger: slog.New(slog.DiscardHandler)})
 			if err := loop.Run(ctx); err != nil {
