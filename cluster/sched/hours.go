@@ -1,7 +1,9 @@
 package sched
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,12 +19,15 @@ type hours struct {
 	dedicated               bool
 	begins, ends            pbs.Time // of the dedicated time that is, or comes next; begins 0: none does
 	prime                   bool
-	turns                   pbs.Time  // when prime time ends, or begins, if jobs may not run into what follows; 0: it does not
-	turn                    time.Time // the same, whatever jobs may do; zero: never
-	outdated                bool      // the year is over that the holidays are of
-	spill                   pbs.Time  // by how much a job may run into what follows
-	exempt                  bool      // jobs of queues for any time may run into what follows
-	primes, others, opening string    // prefixes of queues
+	turns                   pbs.Time      // when prime time ends, or begins, if jobs may not run into what follows; 0: it does not
+	turn                    time.Time     // the same, whatever jobs may do; zero: never
+	outdated                bool          // the year is over that the holidays are of
+	spill                   pbs.Time      // by how much a job may run into what follows
+	exempt                  bool          // jobs of queues for any time may run into what follows
+	primes, others, opening string        // prefixes of queues
+	all                     [][2]pbs.Time // dedicated times that are not over, in their order
+	days                    *attr.Hours   // nil: it is always prime time
+	zone                    *time.Location
 	closed                  map[pbs.QueueName]state.WaitCode
 }
 
@@ -57,15 +62,20 @@ func newHours(v *state.View, now pbs.Time) *hours {
 	}
 	at := time.Unix(0, int64(now)).In(zone)
 	for _, d := range attr.Dedicated(times, zone) {
-		if d[1].After(at) && (h.begins == 0 || pbs.Time(d[0].UnixNano()) < h.begins) {
-			h.begins, h.ends = pbs.Time(d[0].UnixNano()), pbs.Time(d[1].UnixNano())
+		if d[1].After(at) {
+			h.all = append(h.all, [2]pbs.Time{pbs.Time(d[0].UnixNano()), pbs.Time(d[1].UnixNano())})
 		}
+	}
+	slices.SortStableFunc(h.all, func(a, b [2]pbs.Time) int { return cmp.Compare(a[0], b[0]) })
+	if len(h.all) > 0 {
+		h.begins, h.ends = h.all[0][0], h.all[0][1]
 	}
 	h.dedicated = h.begins != 0 && h.begins <= now
 	if text == "" {
 		return h
 	}
 	days := attr.HoursOf(text)
+	h.days, h.zone = &days, zone
 	h.prime = days.Prime(at)
 	h.outdated = days.Year != 0 && at.Year() > days.Year
 	if turn, ok := days.Turns(at); ok {
@@ -129,6 +139,11 @@ func (h *hours) shut(queue pbs.QueueName) state.WaitCode {
 	return why
 }
 
+// anytime reports whether jobs of a queue may run from prime time into other time, and back.
+func (h *hours) anytime(queue pbs.QueueName) bool {
+	return h.exempt && !begins(queue, h.primes) && !begins(queue, h.others)
+}
+
 // until returns until when a job may run, 0: for ever.
 func (h *hours) until(j *state.Job) pbs.Time {
 	var until pbs.Time
@@ -138,7 +153,7 @@ func (h *hours) until(j *state.Job) pbs.Time {
 	case h.begins != 0:
 		until = h.begins
 	}
-	if exempt := h.exempt && !begins(j.Queue, h.primes) && !begins(j.Queue, h.others); h.turns != 0 && !exempt {
+	if h.turns != 0 && !h.anytime(j.Queue) {
 		if turn := h.turns + h.spill; until == 0 || turn < until {
 			until = turn
 		}
@@ -146,21 +161,72 @@ func (h *hours) until(j *state.Job) pbs.Time {
 	return until
 }
 
-// crosses tells why a job would run on into a time that is not for it, 0 if it would not.
+// crosses tells why a job that starts now would run on into a time that is not for it, 0 if it would not. What counts is how long it is
+// expected to run: soft_walltime where it has one.
 func (h *hours) crosses(j *state.Job) state.WaitCode {
 	if h.begins == 0 && h.turns == 0 {
 		return 0
 	}
-	end := h.now + walltime(j)
+	return h.crossesBy(j, h.now+expected(j))
+}
+
+// crossesBy is crosses for a job that runs from now until an end.
+func (h *hours) crossesBy(j *state.Job, end pbs.Time) state.WaitCode {
 	switch {
 	case h.dedicated && end > h.ends, !h.dedicated && h.begins != 0 && end > h.begins:
 		return state.WaitCrossDedicated
-	case h.turns == 0 || end <= h.turns+h.spill:
-		return 0
-	case h.exempt && !begins(j.Queue, h.primes) && !begins(j.Queue, h.others):
+	case h.turns == 0 || end <= h.turns+h.spill || h.anytime(j.Queue):
 		return 0
 	case h.prime:
 		return state.WaitCrossNonprime
 	}
 	return state.WaitCrossPrime
+}
+
+// mostTurns bounds how far into the future a start is looked for.
+const mostTurns = 400
+
+// admits returns the first time, not before another, at which dedicated and prime time let a job start that runs so long. It is that other
+// one where there is none to be found.
+func (h *hours) admits(j *state.Job, from, long pbs.Time) pbs.Time {
+	at := from
+	for range mostTurns {
+		next := h.later(j, at, long)
+		if next == at {
+			return at
+		}
+		if next == 0 {
+			break
+		}
+		at = next
+	}
+	return from
+}
+
+// later is a time before which a job does not start that is to start at one: that one itself if it may then; 0 if it never may.
+func (h *hours) later(j *state.Job, at, long pbs.Time) pbs.Time {
+	inside := begins(j.Queue, h.opening)
+	for _, d := range h.all {
+		switch start := max(at, d[0]); {
+		case inside && start+long <= d[1]:
+			return start
+		case !inside && at < d[1] && at+long > d[0]:
+			return d[1]
+		}
+	}
+	if inside || h.days == nil {
+		return at
+	}
+	then := time.Unix(0, int64(at)).In(h.zone)
+	turn, ok := h.days.Turns(then)
+	prime := h.days.Prime(then)
+	switch {
+	case begins(j.Queue, h.primes) && !prime, begins(j.Queue, h.others) && prime:
+	case h.turns == 0 || h.anytime(j.Queue) || !ok || at+long <= pbs.Time(turn.UnixNano())+h.spill:
+		return at
+	}
+	if !ok {
+		return 0
+	}
+	return pbs.Time(turn.UnixNano())
 }

@@ -97,7 +97,7 @@ func (c *cycle) estimateAhead(j *state.Job, cl *class, since pbs.Time) (top, boo
 	var t top
 	long := walltime(j)
 	return t, c.ahead(false, func(w *world, at pbs.Time) bool {
-		if at < since {
+		if at < since || c.hours.admits(j, at, expected(j)) > at {
 			return false
 		}
 		placed, ok := w.findWithin(cl, c.future.windowAt(at, long))
@@ -131,7 +131,7 @@ func (c *cycle) promise(t top) {
 // resumeAhead is resumeLater where there are reservations.
 func (c *cycle) resumeAhead(j *state.Job, placed spec.ExecVnode, left pbs.Time) {
 	c.ahead(false, func(w *world, at pbs.Time) (ok bool) {
-		if !w.hasWithin(placed, c.future.windowAt(at, left)) {
+		if c.hours.admits(j, at, left) > at || !w.hasWithin(placed, c.future.windowAt(at, left)) {
 			return false
 		}
 		c.keepResumption(top{j, at, run{at + left, placed, false, nil}, nil})

@@ -45,7 +45,7 @@ func (c *cycle) resume(level int64) {
 	for len(c.stopped) > 0 && c.stopped[0].level >= level {
 		j := c.stopped[0].job
 		c.stopped = c.stopped[1:]
-		if len(c.plan.Resumes) < c.starts && c.within(j) && c.regain(j) {
+		if len(c.plan.Resumes) < c.starts && c.mayRun(j) && c.within(j) && c.regain(j) {
 			c.plan.Resumes = append(c.plan.Resumes, j.ID)
 			c.planned(j)
 			continue
@@ -54,6 +54,17 @@ func (c *cycle) resume(level int64) {
 			c.resumeLater(j)
 		}
 	}
+}
+
+// mayRun reports whether queue and time let a suspended job run on: they are asked as for a start.
+func (c *cycle) mayRun(j *state.Job) bool {
+	switch {
+	case c.inside(j.Queue) != nil:
+		return true
+	case !c.started(j.Queue), c.hours.shut(j.Queue) != 0:
+		return false
+	}
+	return c.hours.crossesBy(j, c.now+leftOf(j)) == 0
 }
 
 // within tells whether the limits let a suspended job run again: others may have started since.
@@ -82,14 +93,18 @@ func (c *cycle) resumeLater(j *state.Job) {
 		c.resumeAhead(j, placed, left)
 		return
 	}
-	c.later(func(w *world, at pbs.Time) bool {
+	goesOn := func(w *world, at pbs.Time) bool {
 		if !w.has(placed) {
 			return false
 		}
+		at = c.hours.admits(j, at, left)
 		w.occupy(placed, nil)
 		c.keepResumption(top{j, at, run{at + left, placed, false, nil}, w})
 		return true
-	})
+	}
+	if c.hours.admits(j, c.now, left) == c.now || !goesOn(c.besideTops(), c.now) {
+		c.later(goesOn)
+	}
 }
 
 // keepResumption keeps room for a suspended job, and tells when it is expected to go on.
@@ -186,6 +201,9 @@ type onColumn struct {
 func (w *world) gives(i int, l state.Left, place spec.Place, want map[onColumn]int64) bool {
 	n := &w.nodes[i]
 	h := &w.hosts[n.host]
+	if n.vnode.Lost() {
+		return false
+	}
 	for k, held := range n.vnode.Jobs {
 		if k != l.At && held.Admin {
 			return false

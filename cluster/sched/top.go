@@ -139,7 +139,14 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	if !why.wait.Never && c.keepFor(j, cl) {
 		return
 	}
-	if !c.plansFor(j) || why.wait.Never {
+	if !why.wait.Never {
+		c.waitAhead(j, cl, why.wait)
+	}
+}
+
+// waitAhead is wait for a job that keeps nothing while it waits.
+func (c *cycle) waitAhead(j *state.Job, cl *class, why state.Wait) {
+	if !c.plansFor(j) {
 		return
 	}
 	whose, depth := c.depth(j.Queue)
@@ -163,7 +170,7 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	c.order.shares.charge(j)
 	c.logTop(t)
 	c.topsOf[whose]++
-	c.expect(t, why.wait, true)
+	c.expect(t, why, true)
 }
 
 func (c *cycle) logTop(t top) {
@@ -289,25 +296,41 @@ func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
 		return c.estimateAhead(j, cl, since)
 	}
 	var t top
-	return t, c.later(func(w *world, at pbs.Time) bool {
+	long := expected(j)
+	fits := func(w *world, at pbs.Time) bool {
 		if at < since {
 			return false
 		}
 		placed, ok := w.place(cl)
 		if ok {
-			t = top{j, at, run{at + expected(j), placed, w.isExclusive(placed, cl), cl.bounds}, w}
+			at = c.hours.admits(j, at, long)
+			t = top{j, at, run{at + long, placed, w.isExclusive(placed, cl), cl.bounds}, w}
 		}
 		return ok
-	})
+	}
+	if c.hours.admits(j, c.now, long) > c.now { // it waits for that time, and perhaps for nothing else
+		if w := c.besideTops(); fits(w, c.now) {
+			return t, true
+		}
+	}
+	return t, c.later(fits)
+}
+
+// besideTops returns a copy of what is free now that has the top jobs on it.
+func (c *cycle) besideTops() *world {
+	w := c.free.copyTo(nil)
+	for _, t := range c.tops {
+		w.occupy(t.run.placed, nil)
+	}
+	return w
 }
 
 // later goes through the ends of runs until what is free then is enough. With
 // opt_backfill_fuzzy it looks at those times only that are some way apart.
 func (c *cycle) later(enough func(w *world, at pbs.Time) bool) bool {
-	w := c.free.copyTo(nil)
+	w := c.besideTops()
 	runs := c.ends()
 	for _, t := range c.tops {
-		w.occupy(t.run.placed, nil)
 		runs = append(runs, t.run)
 	}
 	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.end, b.end) })

@@ -175,11 +175,14 @@ func retake(tx *state.Tx, j *state.Job) error {
 	return nil
 }
 
-// regained refuses what the vnode cannot give back to the suspended run now. In maintenance it is only for
+// regained refuses what the vnode cannot give back to the suspended run now: nothing, when it takes no jobs. In maintenance it is only for
 // the runs that have brought it there: each of them is resumed by itself.
 func regained(tx *state.Tx, l state.Left, promised state.Promised) error {
 	if l.Vnode.InMaintenance() && !l.Held().Admin {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is in maintenance", l.Vnode.Name)
+	}
+	if l.Vnode.Lost() && !l.Held().Admin {
+		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is %s", l.Vnode.Name, l.Vnode.State())
 	}
 	if !tx.Beside(l.Stake) {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", l.Vnode.Name)
