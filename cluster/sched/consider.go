@@ -158,9 +158,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			return false
 		}
 		c.reasons[cl] = why
-		for _, text := range why.lines() {
-			c.log(pbs.LogSched, id, text)
-		}
+		c.logWhy(id, why.wait)
 		if why.wait.Never && c.mayWait(j, cl) {
 			c.log(pbs.LogDebug, id, noStart)
 		}

@@ -261,9 +261,7 @@ func (c *cycle) tryInside(j *state.Job, id pbs.JobID, cl *class, in *inside) boo
 		}
 		why = in.why(cl)
 		c.reasons[cl] = why
-		for _, text := range why.lines() {
-			c.log(pbs.LogSched, id, text)
-		}
+		c.logWhy(id, why.wait)
 	}
 	c.explain(j, why.wait)
 	return false

@@ -208,6 +208,27 @@ func TestLoop(t *testing.T) {
 	})
 }
 
+// TestLoop_StartsInOrder: jobs of one cycle start in the order in which they were looked at.
+func TestLoop_StartsInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		l.host("hosta", "hosta:ncpus=30")
+		var want []string
+		for range 30 {
+			want = append(want, "Job;"+string(l.submit("ncpus=1"))+";Job run")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Logger: slog.New(slog.DiscardHandler)}).Run(ctx); err != nil {
+			t.Error(err)
+		}
+		got := slices.DeleteFunc(slices.Clone(l.lines), func(line string) bool { return !strings.HasSuffix(line, ";Job run") })
+		if !slices.Equal(got, want) {
+			t.Errorf("jobs were started as %q", got)
+		}
+	})
+}
+
 // TestLoop_BeginsAtOnce: a job that comes while the scheduler rests no more starts without any delay; the next one waits for
 // the end of the rest, which is longer while something changes all the time.
 func TestLoop_BeginsAtOnce(t *testing.T) {

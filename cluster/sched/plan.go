@@ -2,6 +2,7 @@ package sched
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"rampart/fsm/command"
@@ -275,14 +276,6 @@ type reason struct {
 	wait state.Wait
 }
 
-// lines returns what the log says of it.
-func (r *reason) lines() []string {
-	if r.wait.Never {
-		return []string{r.wait.Text(), neverLine}
-	}
-	return []string{r.wait.Text()}
-}
-
 // logConsidered tells that a job is looked at, and its score. Of jobs far down the queue only those do that may start.
 func (c *cycle) logConsidered(j *state.Job, id pbs.JobID) {
 	c.log(pbs.LogDebug, id, "Considering job to run")
@@ -330,6 +323,30 @@ func (c *cycle) explain(j *state.Job, why state.Wait) {
 		return
 	}
 	c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Why: why})
+	if c.waiting <= c.exact && !c.logged(j) {
+		c.logWhy(j.ID, why)
+	}
+}
+
+// logWhy logs why a job waits.
+func (c *cycle) logWhy(id pbs.JobID, why state.Wait) {
+	c.log(pbs.LogSched, id, why.Text())
+	if why.Never {
+		c.log(pbs.LogSched, id, neverLine)
+	}
+}
+
+// logged reports whether the log has said what is wrong with the job, or with a subjob of it, since it is under consideration.
+func (c *cycle) logged(j *state.Job) bool {
+	for _, l := range slices.Backward(c.plan.Lines) {
+		if l.Class == "" && l.Job != j.ID && l.Job.Parent() != j.ID {
+			return false
+		}
+		if l.Class == "" && l.Event == pbs.LogSched {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *cycle) log(event uint16, job pbs.JobID, text string) {

@@ -12,15 +12,14 @@ import (
 	"rampart/fsm/state"
 )
 
-// propose proposes the starts, each by itself but for subjobs, many at a time: group commit makes
-// few entries of them.
+// propose proposes the starts, some of them together and many at a time: group commit makes few entries of them.
 func (l *Loop) propose(ctx context.Context, v *state.View, starts []Start) {
 	var g errgroup.Group
 	g.SetLimit(inFlight)
 	when, heed := runTime(v), v.Cluster().FeatureLevel >= command.LevelObjects
 	for _, of := range together(starts) {
 		g.Go(func() error {
-			for some := range slices.Chunk(of, subjobsAtOnce) {
+			for some := range slices.Chunk(of, startsAtOnce) {
 				l.start(ctx, some, when, heed)
 			}
 			return nil
@@ -29,25 +28,34 @@ func (l *Loop) propose(ctx context.Context, v *state.View, starts []Start) {
 	_ = g.Wait()
 }
 
-// subjobsAtOnce is how many subjobs of an array one proposal starts.
-const subjobsAtOnce = 32
+const (
+	// startsAtOnce is how many jobs, or subjobs of an array, one proposal starts.
+	startsAtOnce = 32
+	// startsBytes bounds the vnodes of those together, as text: a job that has many is by itself.
+	startsBytes = 64 << 10
+)
 
-// together groups starts: each job is by itself, the subjobs of an array follow each other as they were planned, by their
-// indices.
+// together groups starts. Jobs are together as they were planned, so that they start in that order; the subjobs of an array follow each
+// other by their indices.
 func together(starts []Start) [][]Start {
 	var all [][]Start
 	arrays := map[pbs.JobID]int{}
+	jobs, bytes := -1, 0
 	for _, s := range starts {
-		parent, subjob := s.Job.Parent(), s.Job.Sub() > 0
-		at, met := arrays[parent]
-		if !subjob || !met {
-			at = len(all)
+		if parent := s.Job.Parent(); s.Job.Sub() > 0 {
+			at, met := arrays[parent]
+			if !met {
+				at = len(all)
+				all, arrays[parent] = append(all, nil), at
+			}
+			all[at] = append(all[at], s)
+			continue
+		}
+		if bytes += len(s.ExecVnode); jobs < 0 || len(all[jobs]) == startsAtOnce || bytes > startsBytes {
+			jobs, bytes = len(all), len(s.ExecVnode)
 			all = append(all, nil)
 		}
-		if subjob {
-			arrays[parent] = at
-		}
-		all[at] = append(all[at], s)
+		all[jobs] = append(all[jobs], s)
 	}
 	return all
 }
