@@ -107,7 +107,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		}
 		if code := c.crosses(j); code != 0 {
 			c.explain(j, because(code))
-			c.waitAhead(j, cl, because(code))
+			c.waitBeyond(j, cl, because(code))
 			return false
 		}
 		if c.order.shares.denies(j) {

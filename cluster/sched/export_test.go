@@ -99,3 +99,8 @@ func (p *Planner) GoBy(l *Loads) { p.loads = l }
 func (l *Loop) AskDynamic(ctx context.Context, v *state.View) map[string]string {
 	return l.dynamic(ctx, v)
 }
+
+// Opens returns when dedicated and prime time let a job start that runs so long, as it is seen now.
+func Opens(v *state.View, j *state.Job, now, long pbs.Time) (pbs.Time, bool) {
+	return newHours(v, now).opens(j, now, long)
+}

@@ -183,50 +183,49 @@ func (h *hours) crossesBy(j *state.Job, end pbs.Time) state.WaitCode {
 	return state.WaitCrossPrime
 }
 
-// mostTurns bounds how far into the future a start is looked for.
-const mostTurns = 400
+// mostSteps bounds how many windows are looked at for a start: the turns of two weeks, after which they are much the same again.
+const mostSteps = 30
 
-// admits returns the first time, not before another, at which dedicated and prime time let a job start that runs so long. It is that other
-// one where there is none to be found.
-func (h *hours) admits(j *state.Job, from, long pbs.Time) pbs.Time {
-	at := from
-	for range mostTurns {
-		next := h.later(j, at, long)
-		if next == at {
-			return at
-		}
-		if next == 0 {
-			break
+// opens returns the first time, not before at, at which dedicated and prime time let a job start that runs so long; false: none was found.
+func (h *hours) opens(j *state.Job, at, long pbs.Time) (pbs.Time, bool) {
+	for range mostSteps {
+		next, ok := h.next(j, at, long)
+		if !ok || next == at {
+			return at, ok
 		}
 		at = next
 	}
-	return from
+	return 0, false
 }
 
-// later is a time before which a job does not start that is to start at one: that one itself if it may then; 0 if it never may.
-func (h *hours) later(j *state.Job, at, long pbs.Time) pbs.Time {
-	inside := begins(j.Queue, h.opening)
-	for _, d := range h.all {
-		switch start := max(at, d[0]); {
-		case inside && start+long <= d[1]:
-			return start
-		case !inside && at < d[1] && at+long > d[0]:
-			return d[1]
+// next returns the time itself if the job may start then, or else the next one at which that may be otherwise; false: there is none.
+func (h *hours) next(j *state.Job, at, long pbs.Time) (pbs.Time, bool) {
+	if begins(j.Queue, h.opening) {
+		i := slices.IndexFunc(h.all, func(d [2]pbs.Time) bool { return max(at, d[0])+long <= d[1] })
+		if i < 0 {
+			return 0, false
+		}
+		if h.all[i][0] > at {
+			return h.all[i][0], true
+		}
+	} else {
+		for _, d := range h.all {
+			if at < d[1] && at+long > d[0] {
+				return d[1], true
+			}
 		}
 	}
-	if inside || h.days == nil {
-		return at
+	primes, others := begins(j.Queue, h.primes), begins(j.Queue, h.others)
+	if h.days == nil || !primes && !others && (h.turns == 0 || h.anytime(j.Queue)) {
+		return at, !others || h.days != nil
 	}
 	then := time.Unix(0, int64(at)).In(h.zone)
-	turn, ok := h.days.Turns(then)
 	prime := h.days.Prime(then)
-	switch {
-	case begins(j.Queue, h.primes) && !prime, begins(j.Queue, h.others) && prime:
-	case h.turns == 0 || h.anytime(j.Queue) || !ok || at+long <= pbs.Time(turn.UnixNano())+h.spill:
-		return at
+	turn, turns := h.days.Turns(then)
+	until := pbs.Time(turn.UnixNano())
+	closed := primes && !prime || others && prime
+	if !closed && (h.turns == 0 || !turns || at+long <= until+h.spill) {
+		return at, true
 	}
-	if !ok {
-		return 0
-	}
-	return pbs.Time(turn.UnixNano())
+	return until, turns
 }

@@ -14,6 +14,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 )
 
 // Who starts in prime time and out of it, in dedicated time and before it: Saturday, 21
@@ -110,6 +111,58 @@ func TestHours_InTheLog(t *testing.T) {
 			cancel()
 			if err := <-done; err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestHours_Opens: when a job may start at the earliest that is there on Saturday, 21 November 2026, 06:25 UTC.
+func TestHours_Opens(t *testing.T) {
+	const (
+		week  = "holidays=YEAR 2026,weekday 0600 1730,saturday none all,sunday none all"
+		twice = "dedicated_time=11/21/2026 07:00 11/21/2026 08:00,11/21/2026 08:40 11/21/2026 12:00"
+	)
+	for _, c := range []struct {
+		name, set string
+		queue     pbs.QueueName
+		long      time.Duration
+		want      string // empty: never
+	}{
+		{"any time", "", "workq", time.Hour, "11/21 06:25"},
+		{"no dedicated time", "", "dedicated", time.Hour, ""},
+		{"it is always prime time", "", "np_night", time.Hour, ""},
+		{"before dedicated time", twice, "workq", 30 * time.Minute, "11/21 06:25"},
+		{"between two", twice, "workq", 36 * time.Minute, "11/21 08:00"},
+		{"after both", twice, "workq", 45 * time.Minute, "11/21 12:00"},
+		{"in the first", twice, "dedicated", time.Hour, "11/21 07:00"},
+		{"in the second", twice, "dedicated", 2 * time.Hour, "11/21 08:40"},
+		{"in neither", twice, "dedicated", 4 * time.Hour, ""},
+		{"in prime time", week, "p_day", time.Hour, "11/23 06:00"},
+		{"out of it", week, "np_night", 100 * time.Hour, "11/21 06:25"},
+		{"across the turn", week, "workq", 100 * time.Hour, "11/21 06:25"},
+		{"within it", week + ";backfill_prime=True", "p_day", 11 * time.Hour, "11/23 06:00"},
+		{"not across it", week + ";backfill_prime=True", "p_day", 12 * time.Hour, ""},
+		{"across it by the spill", week + ";backfill_prime=True;prime_spill=01:00:00", "p_day", 12 * time.Hour, "11/23 06:00"},
+		{"over the night", week + ";backfill_prime=True", "workq", 12 * time.Hour, "11/21 06:25"},
+		{"longer than any night", week + ";backfill_prime=True", "workq", 100 * time.Hour, ""},
+		{"exempt from it", week + ";backfill_prime=True;prime_exempt_anytime_queues=True", "workq", 100 * time.Hour, "11/21 06:25"},
+		{"both", week + ";backfill_prime=True;" + "dedicated_time=11/21/2026 07:00 11/23/2026 05:00", "workq", 2 * time.Hour, "11/23 06:00"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			for set := range strings.SplitSeq(c.set, ";") {
+				if set != "" {
+					b.scheduler(set)
+				}
+			}
+			b.queue("dedicated", "0")
+			at, ok := sched.Opens(b.store.View(), &state.Job{Queue: c.queue}, start, pbs.Time(c.long))
+			got := ""
+			if ok {
+				got = time.Unix(0, int64(at)).UTC().Format("01/02 15:04")
+			}
+			if got != c.want {
+				t.Errorf("it may start at %q, want %q", got, c.want)
 			}
 		})
 	}

@@ -95,17 +95,33 @@ func (w *world) happen(e event) {
 // estimateAhead is estimate where there are reservations: what they are to have is kept for them.
 func (c *cycle) estimateAhead(j *state.Job, cl *class, since pbs.Time) (top, bool) {
 	var t top
-	long := walltime(j)
-	return t, c.ahead(false, func(w *world, at pbs.Time) bool {
-		if at < since || c.hours.admits(j, at, expected(j)) > at {
+	long, short := walltime(j), least(j)
+	fits := func(w *world, at pbs.Time) bool {
+		if at < since {
 			return false
 		}
-		placed, ok := w.findWithin(cl, c.future.windowAt(at, long))
+		start, ok := c.hours.opens(j, at, short)
+		if !ok {
+			return false
+		}
+		placed, ok := w.findWithin(cl, c.future.windowBeyond(at, start, long))
 		if ok {
-			t = top{j, at, run{at + long, placed, w.isExclusive(placed, cl), cl.bounds}, nil}
+			t = top{j, start, run{start + long, placed, w.isExclusive(placed, cl), cl.bounds}, nil}
 		}
 		return ok
-	})
+	}
+	switch start, ok := c.hours.opens(j, c.now, short); {
+	case !ok:
+		return t, false
+	case start > c.now && fits(c.free, c.now):
+		return t, true
+	}
+	return t, c.ahead(false, fits)
+}
+
+// windowBeyond returns the window of a job for which there is room at a time and which is to start later.
+func (f *future) windowBeyond(at, start, long pbs.Time) *window {
+	return f.windowAt(at, min(start-at+long, unending))
 }
 
 // windowAt returns the window of a job that starts at a time.
@@ -130,13 +146,17 @@ func (c *cycle) promise(t top) {
 
 // resumeAhead is resumeLater where there are reservations.
 func (c *cycle) resumeAhead(j *state.Job, placed spec.ExecVnode, left pbs.Time) {
-	c.ahead(false, func(w *world, at pbs.Time) (ok bool) {
-		if c.hours.admits(j, at, left) > at || !w.hasWithin(placed, c.future.windowAt(at, left)) {
+	goesOn := func(w *world, at pbs.Time) bool {
+		start, ok := c.hours.opens(j, at, leftExpected(j))
+		if !ok || !w.hasWithin(placed, c.future.windowBeyond(at, start, left)) {
 			return false
 		}
-		c.keepResumption(top{j, at, run{at + left, placed, false, nil}, nil})
+		c.keepResumption(top{j, start, run{start + left, placed, false, nil}, nil})
 		return true
-	})
+	}
+	if start, ok := c.hours.opens(j, c.now, leftExpected(j)); ok && (start == c.now || !goesOn(c.free, c.now)) {
+		c.ahead(false, goesOn)
+	}
 }
 
 // openFor makes sure that what suspended jobs want back is counted before anything is placed.

@@ -151,8 +151,10 @@ func (c *cycle) fit(j *state.Job, cl *class) (Fit, bool) {
 	if cl.bad != "" {
 		return Fit{}, false
 	}
-	if placed, ok := c.free.findWithin(cl, c.future.windowAt(c.now, walltime(j))); ok {
-		return Fit{c.now, placed}, true
+	if start, ok := c.hours.opens(j, c.now, least(j)); ok && start == c.now {
+		if placed, ok := c.free.findWithin(cl, c.future.windowAt(c.now, walltime(j))); ok {
+			return Fit{c.now, placed}, true
+		}
 	}
 	t, ok := c.estimateAhead(j, cl, c.now)
 	return Fit{t.start, t.run.placed}, ok

@@ -140,6 +140,7 @@ type cycle struct {
 	foreseen   map[pbs.JobID]bool           // jobs that have their start foretold in this cycle: whether they are tops
 	topsOf     map[pbs.QueueName]int        // tops that count towards the depth of a queue, or of all that have none
 	hopeless   map[*class]bool              // classes for which there is none
+	adrift     int                          // jobs for which there is none beyond a time that is not for them
 	blocked    map[pbs.QueueName]*state.Job // of queues, or of all that have no depth of their own, of which nothing more starts, the job that waits and that nothing may pass
 	begun      map[uint64]uint32            // of arrays, by sequence number: index of the first subjob that was not planned
 	outrun     map[pbs.JobID]bool           // of whose set (runone) another one was planned

@@ -50,7 +50,7 @@ func (c *cycle) resume(level int64) {
 			c.planned(j)
 			continue
 		}
-		if c.order.enforce && j.MayBeTop() && len(c.tops) < mostTops && c.inside(j.Queue) == nil {
+		if c.order.enforce && c.started(j.Queue) && j.MayBeTop() && len(c.tops) < mostTops && c.inside(j.Queue) == nil {
 			c.resumeLater(j)
 		}
 	}
@@ -64,7 +64,7 @@ func (c *cycle) mayRun(j *state.Job) bool {
 	case !c.started(j.Queue), c.hours.shut(j.Queue) != 0:
 		return false
 	}
-	return c.hours.crossesBy(j, c.now+leftOf(j)) == 0
+	return c.hours.crossesBy(j, c.now+leftExpected(j)) == 0
 }
 
 // within tells whether the limits let a suspended job run again: others may have started since.
@@ -94,15 +94,15 @@ func (c *cycle) resumeLater(j *state.Job) {
 		return
 	}
 	goesOn := func(w *world, at pbs.Time) bool {
-		if !w.has(placed) {
+		start, ok := c.hours.opens(j, at, leftExpected(j))
+		if !ok || !w.has(placed) {
 			return false
 		}
-		at = c.hours.admits(j, at, left)
 		w.occupy(placed, nil)
-		c.keepResumption(top{j, at, run{at + left, placed, false, nil}, w})
+		c.keepResumption(top{j, start, run{start + left, placed, false, nil}, w})
 		return true
 	}
-	if c.hours.admits(j, c.now, left) == c.now || !goesOn(c.besideTops(), c.now) {
+	if start, ok := c.hours.opens(j, c.now, leftExpected(j)); ok && (start == c.now || !goesOn(c.besideTops(), c.now)) {
 		c.later(goesOn)
 	}
 }
@@ -121,6 +121,16 @@ func leftOf(j *state.Job) pbs.Time {
 		if q, err := resource.Parse(resource.Time, text); err == nil {
 			left = max(0, left-pbs.Time(q.Int())*pbs.Time(time.Second))
 		}
+	}
+	return left
+}
+
+// leftExpected returns how long a suspended job that goes on is expected to run: by its soft_walltime, where it has one.
+func leftExpected(j *state.Job) pbs.Time {
+	left := leftOf(j)
+	used := walltime(j) - left
+	if soft, ok := j.SoftSpan(used); ok {
+		return min(left, max(0, soft-used))
 	}
 	return left
 }

@@ -61,6 +61,14 @@ func walltime(j *state.Job) pbs.Time {
 	return state.Span(q.Int())
 }
 
+// least returns for how long a job has to run that is to start: as long as is expected, or as short as it may be made.
+func least(j *state.Job) pbs.Time {
+	if short, _, ok := shrinks(j); ok {
+		return min(short, expected(j))
+	}
+	return expected(j)
+}
+
 // expected returns how long a job that is to start is expected to run.
 func expected(j *state.Job) pbs.Time {
 	if soft, ok := j.SoftSpan(0); ok {
@@ -139,38 +147,50 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	if !why.wait.Never && c.keepFor(j, cl) {
 		return
 	}
-	if !why.wait.Never {
-		c.waitAhead(j, cl, why.wait)
+	if !why.wait.Never && c.hasTurn(j, cl) && !c.top(j, cl, why.wait) {
+		c.hopeless[cl] = true
 	}
 }
 
-// waitAhead is wait for a job that keeps nothing while it waits.
-func (c *cycle) waitAhead(j *state.Job, cl *class, why state.Wait) {
-	if !c.plansFor(j) {
+// waitBeyond is wait for a job that would run on into a time that is not for it.
+func (c *cycle) waitBeyond(j *state.Job, cl *class, why state.Wait) {
+	if _, ok := c.hours.opens(j, c.now, least(j)); !ok || c.order.shares.denies(j) || c.low() || c.adrift == mostHopeless {
 		return
 	}
-	whose, depth := c.depth(j.Queue)
-	if depth == 0 {
+	if c.hasTurn(j, cl) && !c.top(j, cl, why) {
+		c.adrift++
+	}
+}
+
+// hasTurn reports whether a job that does not start now is to be promised when it will. Where nobody is, nothing may pass it.
+func (c *cycle) hasTurn(j *state.Job, cl *class) bool {
+	if !c.plansFor(j) {
+		return false
+	}
+	if whose, depth := c.depth(j.Queue); depth == 0 {
 		if c.blocked[whose] == nil {
 			c.blocked[whose] = j
 		}
-		return
+		return false
 	}
-	if !c.mayWait(j, cl) || slices.ContainsFunc(c.tops, func(t top) bool { return t.job == j }) {
-		return
-	}
+	return c.mayWait(j, cl) && !slices.ContainsFunc(c.tops, func(t top) bool { return t.job == j })
+}
+
+// top makes the job a top job; false: it has no time at which it can start.
+func (c *cycle) top(j *state.Job, cl *class, why state.Wait) bool {
 	t, ok := c.estimate(j, cl, c.now)
 	if !ok {
-		c.hopeless[cl] = true
 		c.log(pbs.LogDebug, j.ID, "Can't find start time estimate")
 		c.log(pbs.LogDebug, j.ID, noStart)
-		return
+		return false
 	}
 	c.keepRoom(t)
 	c.order.shares.charge(j)
 	c.logTop(t)
+	whose, _ := c.depth(j.Queue)
 	c.topsOf[whose]++
 	c.expect(t, why, true)
+	return true
 }
 
 func (c *cycle) logTop(t top) {
@@ -296,22 +316,25 @@ func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
 		return c.estimateAhead(j, cl, since)
 	}
 	var t top
-	long := expected(j)
 	fits := func(w *world, at pbs.Time) bool {
 		if at < since {
 			return false
 		}
+		start, ok := c.hours.opens(j, at, least(j))
+		if !ok {
+			return false
+		}
 		placed, ok := w.place(cl)
 		if ok {
-			at = c.hours.admits(j, at, long)
-			t = top{j, at, run{at + long, placed, w.isExclusive(placed, cl), cl.bounds}, w}
+			t = top{j, start, run{start + expected(j), placed, w.isExclusive(placed, cl), cl.bounds}, w}
 		}
 		return ok
 	}
-	if c.hours.admits(j, c.now, long) > c.now { // it waits for that time, and perhaps for nothing else
-		if w := c.besideTops(); fits(w, c.now) {
-			return t, true
-		}
+	switch start, ok := c.hours.opens(j, c.now, least(j)); {
+	case !ok:
+		return t, false
+	case start > c.now && fits(c.besideTops(), c.now): // it waits for that time, and for nothing else
+		return t, true
 	}
 	return t, c.later(fits)
 }
