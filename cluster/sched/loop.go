@@ -70,8 +70,9 @@ type Loop struct {
 }
 
 const (
-	// breath is how long the scheduler rests after a cycle: what changes meanwhile comes into the next one together. While something
-	// does change each time the rest doubles, up to coalesce: who comes alone has a job started at once, and many share a cycle.
+	// breath is how long the scheduler rests after a cycle: what changes meanwhile comes into the next one together. While changes
+	// come within coalesce of the end of a cycle the rest doubles, up to coalesce: who comes alone has a job started at once, and many
+	// share a cycle.
 	breath   = 5 * time.Millisecond
 	coalesce = 20 * time.Millisecond
 	// restFactor keeps cycles over a long queue from taking more than a fifth of a core. It counts for the time in which a cycle
@@ -148,21 +149,21 @@ func (l *Loop) Run(ctx context.Context) error {
 }
 
 // wait returns ok when the next cycle is due: after some rest at a change, which may have come by then, or when idle time has
-// passed; or at once, for somebody wants it. Not ok is the end of the term. Busy reports whether the rest was all that was waited for.
+// passed; or at once, for somebody wants it. Not ok is the end of the term. Busy reports whether something has changed during the
+// rest, or within coalesce if that is longer.
 func wait(ctx context.Context, changed, wanted <-chan struct{}, idle, rest time.Duration) (busy, ok bool) {
+	began := time.Now()
 	timer := time.NewTimer(rest)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false, false
 	case <-wanted:
-		return true, true
+		return closed(changed), true
 	case <-timer.C:
 	}
-	select {
-	case <-changed:
+	if closed(changed) {
 		return true, ctx.Err() == nil
-	default:
 	}
 	timer.Reset(idle)
 	select {
@@ -172,7 +173,17 @@ func wait(ctx context.Context, changed, wanted <-chan struct{}, idle, rest time.
 	case <-changed:
 	case <-timer.C:
 	}
-	return false, true
+	return closed(changed) && time.Since(began) < coalesce, true
+}
+
+// closed tells whether a channel that nobody sends to is closed.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // forever is longer than any scheduler_iteration.

@@ -238,7 +238,7 @@ func TestLoop_BeginsAtOnce(t *testing.T) {
 		loop := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Logger: slog.New(slog.DiscardHandler)})
 		done := make(chan error, 1)
 		go func() { done <- loop.Run(ctx) }()
-		l.now(func() { l.host("hosta", "hosta:ncpus=4") })
+		l.now(func() { l.host("hosta", "hosta:ncpus=9") })
 		time.Sleep(time.Second)
 		var ids []pbs.JobID
 		for _, want := range []string{"R", "RQ"} {
@@ -257,13 +257,22 @@ func TestLoop_BeginsAtOnce(t *testing.T) {
 		if got := l.state(ids[1]); got != "R" {
 			t.Errorf("after the rest the second job is %s", got)
 		}
-		before := cycles(l)
-		for range 500 { // something changes all the time
-			l.now(func() { l.submit("ncpus=64") })
-			time.Sleep(time.Millisecond)
-		}
-		if n := cycles(l) - before; n < 20 || n > 30 {
-			t.Errorf("%d cycles in half a second", n)
+		for _, spacing := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 19 * time.Millisecond} {
+			time.Sleep(time.Second)
+			before := cycles(l)
+			for began := time.Now(); time.Since(began) < 500*time.Millisecond; time.Sleep(spacing) {
+				l.now(func() { l.do(scheduling("True")) }) // the cycle proposes nothing
+			}
+			if n := cycles(l) - before; n < 20 || n > 30 {
+				t.Errorf("%d cycles in half a second of changes each %v", n, spacing)
+			}
+			time.Sleep(time.Second)
+			var alone pbs.JobID
+			l.now(func() { alone = l.submit("ncpus=1") })
+			synctest.Wait()
+			if got := l.state(alone); got != "R" {
+				t.Errorf("at once a job that comes when it is quiet again is %s", got)
+			}
 		}
 		cancel()
 		if err := <-done; err != nil {
