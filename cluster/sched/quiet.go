@@ -18,8 +18,8 @@ type told struct {
 	stirred uint64         // what the last one knew of, in the log or not
 	partly  bool           // that one has not looked at all jobs
 	refused atomic.Bool    // starts that it planned were refused
-	defined []resource.Def // the resources of the site
-	index   uint64         // of the state that defined is of; 0: of none
+	defined []resource.Def // the resources of the site, once they were asked for
+	asked   bool
 }
 
 // due returns how long it is until the log has told nothing of cycles for some time: scheduler_iteration.
@@ -42,11 +42,25 @@ func (p *Plan) acts() bool {
 
 // noteResources logs that resources were defined, changed or deleted: a PBS has its schedulers read their configuration again then.
 func (l *Loop) noteResources(v *state.View) {
-	now := slices.Collect(v.CustomResources())
-	if l.told.index != 0 && !slices.Equal(now, l.told.defined) {
+	if l.told.knows(v) {
+		return
+	}
+	if l.told.asked {
 		l.log(pbs.LogSched, "Sched", "reconfigure", "Scheduler is reconfiguring")
 	}
-	l.told.defined, l.told.index = now, v.Index()
+	l.told.defined, l.told.asked = slices.Collect(v.CustomResources()), true
+}
+
+// knows tells whether the resources of the site are those that were asked for last. It allocates nothing: it is asked before each cycle.
+func (t *told) knows(v *state.View) bool {
+	n := 0
+	for def := range v.CustomResources() {
+		if n == len(t.defined) || t.defined[n] != def {
+			return false
+		}
+		n++
+	}
+	return t.asked && n == len(t.defined)
 }
 
 func (l *Loop) logLines(lines []Line) {
