@@ -54,7 +54,8 @@ func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
 	return found
 }
 
-// nothingOf is the value of a resource of which a program could not say what there is: no text that a job asks for.
+// nothingOf is the value of a resource of which a program could not say what there is: as in PBS, 0. Of one that is no number, only who
+// asks for that gets it: for 0, or for False.
 func nothingOf(def resource.Def) string {
 	switch {
 	case def.Type.Numeric():

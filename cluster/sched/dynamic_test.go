@@ -91,7 +91,7 @@ func TestLoop_Dynamic(t *testing.T) {
 }
 
 // TestLoop_DynamicValues: what is not a number is compared with what a job asks for, and not used up; so is what the server has of the
-// kind. A job that asks for what a program could not say waits.
+// kind. Of what a program could not say there is 0, or False: a job that asks for something else waits.
 func TestLoop_DynamicValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leader{bench: newBench(t), changed: make(chan struct{})}
@@ -109,7 +109,7 @@ func TestLoop_DynamicValues(t *testing.T) {
 			return "", errors.New("it is broken")
 		}
 		var ids []pbs.JobID
-		for _, ask := range []string{"color=red", "color=red", "color=blue", "tags=b", "tags=c", "dry=true", "dry=false", "wet=true", "wet=false", "lost=red", "town=rome", "town=oslo"} {
+		for _, ask := range []string{"color=red", "color=red", "color=blue", "tags=b", "tags=c", "dry=true", "dry=false", "wet=true", "wet=false", "lost=red", "lost=0", "town=rome", "town=oslo"} {
 			ids = append(ids, l.submit(ask))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -117,7 +117,7 @@ func TestLoop_DynamicValues(t *testing.T) {
 		if err := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Dynamic: dynamic, Logger: slog.New(slog.DiscardHandler)}).Run(ctx); err != nil {
 			t.Error(err)
 		}
-		for i, want := range []string{"", "", "color (blue != red)", "", "tags (c != a,b)", "", "dry (False != True)", "wet (True != False)", "", "lost (red != 0)", "", "town (oslo != rome)"} {
+		for i, want := range []string{"", "", "color (blue != red)", "", "tags (c != a,b)", "", "dry (False != True)", "wet (True != False)", "", "lost (red != 0)", "", "", "town (oslo != rome)"} {
 			if want != "" {
 				want = "Not Running: Insufficient amount of server resource: " + want
 			}
