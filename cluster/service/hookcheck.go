@@ -20,18 +20,19 @@ import (
 )
 
 // readable refuses a script that does not compile, and a configuration file that its suffix
-// belies; it returns that suffix.
-func (b *Batch) readable(ctx context.Context, h *state.Hook, kind state.HookFileKind, r *api.ImportHookRequest) (suffix string, err error) {
+// belies.
+func (b *Batch) readable(ctx context.Context, h *state.Hook, kind state.HookFileKind, r *api.ImportHookRequest) error {
 	if len(r.GetContent()) > command.MaxHookFile {
-		return "", pbs.Errorf(pbs.HookError, "hook '%s' contents not overwritten: more than %d bytes", h.Name, command.MaxHookFile)
+		return pbs.Errorf(pbs.HookError, "hook '%s' contents not overwritten: more than %d bytes", h.Name, command.MaxHookFile)
 	}
 	if kind == state.HookScript {
 		if h.Builtin() {
-			return "", pbs.Errorf(pbs.HookError, "cannot import the script of a built-in hook")
+			return pbs.Errorf(pbs.HookError, "cannot import the script of a built-in hook")
 		}
-		return "", b.compiles(ctx, h, h.Script, r.GetContent())
+		return b.compiles(ctx, h, h.Script, r.GetContent())
 	}
-	switch suffix = strings.ToLower(path.Ext(path.Base(r.GetFile()))); suffix {
+	var err error
+	switch strings.ToLower(path.Ext(path.Base(r.GetFile()))) {
 	case ".json":
 		if !json.Valid(r.GetContent()) {
 			err = errors.New("it is no JSON")
@@ -41,14 +42,14 @@ func (b *Batch) readable(ctx context.Context, h *state.Hook, kind state.HookFile
 	case ".ini":
 		err = iniReadable(string(r.GetContent()))
 	case ".py":
-		return suffix, b.compiles(ctx, h, h.Config, r.GetContent())
+		return b.compiles(ctx, h, h.Config, r.GetContent())
 	default:
-		return "", nil
+		return nil
 	}
 	if err != nil {
-		return "", pbs.Errorf(pbs.HookError, "Failed to validate config file, hook '%s' config file not overwritten: %v", h.Name, err)
+		return pbs.Errorf(pbs.HookError, "Failed to validate config file, hook '%s' config file not overwritten: %v", h.Name, err)
 	}
-	return suffix, nil
+	return nil
 }
 
 // compiles asks the interpreter of this host.

@@ -83,11 +83,10 @@ func (b *Batch) ImportHook(ctx context.Context, r *connect.Request[api.ImportHoo
 		if err != nil {
 			return nil, err
 		}
-		suffix, err := b.readable(ctx, h, kind, r.Msg)
-		if err != nil {
+		if err := b.readable(ctx, h, kind, r.Msg); err != nil {
 			return nil, err
 		}
-		return []command.Command{&command.ImportHook{Name: h.Name, Kind: kind, Suffix: suffix, Body: r.Msg.GetContent()}}, nil
+		return []command.Command{&command.ImportHook{Name: h.Name, Kind: kind, Body: r.Msg.GetContent()}}, nil
 	})
 	if err == nil && r.Msg.GetKind() == api.HookFileKind_HOOK_FILE_KIND_SCRIPT && b.Log != nil { // as PBS tells of it
 		text := "Compiling script file: <" + filepath.Join(b.Home, "server_priv", "hooks", r.Msg.GetHook()+".PY") + ">"

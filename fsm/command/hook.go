@@ -184,7 +184,7 @@ const MaxHookFile = 4 << 20
 type ImportHook struct {
 	Name   string             `cbor:"1,keyasint"`
 	Kind   state.HookFileKind `cbor:"2,keyasint"`
-	Suffix string             `cbor:"3,keyasint,omitempty"` // of a configuration file: ".json"
+	Suffix string             `cbor:"3,keyasint,omitempty"` // no longer proposed; old entries have it
 	Body   []byte             `cbor:"4,keyasint,omitempty"`
 }
 

@@ -18,7 +18,7 @@ type Hook struct {
 	Attrs    attr.List   `cbor:"3,keyasint,omitempty"`
 	Script   HookFileSum `cbor:"4,keyasint,omitempty"`
 	Config   HookFileSum `cbor:"5,keyasint,omitempty"`
-	Suffix   string      `cbor:"6,keyasint,omitempty"` // of the configuration file: ".json"
+	Suffix   string      `cbor:"6,keyasint,omitempty"` // of the file that a configuration was read from; nobody reads it, and only old entries have it
 	Modified uint64      `cbor:"7,keyasint,omitempty"` // index of the last change
 }
 
