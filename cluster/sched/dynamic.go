@@ -34,7 +34,7 @@ func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
 		}
 		text, err := l.probe(ctx, v, d.Command)
 		if err == nil {
-			if value, bad := def.Parse(text); bad != nil {
+			if value, bad := def.Parse(unsigned(def, text)); bad != nil {
 				l.log(pbs.LogDebug, "Server", "server_dyn_res", "Script "+program(d)+" returned bad output")
 				err = fmt.Errorf("it printed %q", text)
 			} else if !def.Type.Numeric() {
@@ -52,6 +52,14 @@ func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
 		}
 	}
 	return found
+}
+
+// unsigned returns what a program prints of an amount without its sign: more may be in use than there is.
+func unsigned(def resource.Def, text string) string {
+	if def.Type.Numeric() {
+		return strings.TrimPrefix(text, "-")
+	}
+	return text
 }
 
 // nothingOf is the value of a resource of which a program could not say what there is: as in PBS, 0. Of one that is no number, only who
@@ -133,7 +141,10 @@ func (c *cycle) overDynamic(j *state.Job) (state.Wait, bool) {
 			}
 			continue
 		}
-		most, need := def.Measure(offered), def.Measure(text)
+		most, need := def.Measure(unsigned(def, offered)), def.Measure(text)
+		if unsigned(def, offered) != offered {
+			most = -most
+		}
 		if left := most - c.limiter.planned[limited{resource: name}]; need > 0 && need > left {
 			return state.ShortOf(state.WaitServerShort, def, need, left, most), true
 		}

@@ -197,3 +197,36 @@ func TestLoop_SwitchedOffMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// A program that says that less than nothing is there is believed, as by a PBS.
+func TestLoop_DynamicNegative(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		l.host("hosta", "hosta:ncpus=9")
+		printed, asks := map[string]string{}, map[string]string{"long": "1", "float": "1.5", "size": "1gb"}
+		var programs []string
+		for kind, text := range map[string]string{"long": "-1", "float": "-2.5", "size": "-1gb"} {
+			l.do(&command.ManageResource{Verb: command.VerbCreate, Name: "r" + kind, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "type", Value: kind}}}})
+			printed["/bin/"+kind] = text
+			programs = append(programs, "r"+kind+" !/bin/"+kind)
+		}
+		l.scheduler("server_dyn_res=" + strings.Join(programs, ","))
+		jobs := map[string]pbs.JobID{}
+		for kind, ask := range asks {
+			jobs[kind] = l.submit("r" + kind + "=" + ask)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
+		defer cancel()
+		dynamic := func(_ context.Context, command string) (string, error) { return printed[command], nil }
+		if err := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Dynamic: dynamic, Logger: slog.New(slog.DiscardHandler)}).Run(ctx); err != nil {
+			t.Error(err)
+		}
+		for kind, want := range map[string]string{
+			"long": "rlong (R: 1 A: -1 T: -1)", "float": "rfloat (R: 1.5 A: -2.5 T: -2.5)", "size": "rsize (R: 1048576kb A: -1048576kb T: -1048576kb)",
+		} {
+			if j, _ := l.View().Job(jobs[kind]); j.CommentText() != "Can Never Run: Insufficient amount of server resource: "+want {
+				t.Errorf("comment of who asks for a %s is %q", kind, j.CommentText())
+			}
+		}
+	})
+}

@@ -203,10 +203,18 @@ func (t *tables) waitFor(l Limit, used int64) Wait {
 // is, it can never run.
 func ShortOf(code WaitCode, def resource.Def, need, left, most int64) Wait {
 	w := Short(code, &resource.Shortage{
-		Resource: def.Name, Request: def.Measured(need), Free: def.Measured(max(0, left)), Offered: def.Measured(most),
+		Resource: def.Name, Request: def.Measured(need), Free: signed(def, max(min(0, most), left)), Offered: signed(def, most),
 	})
 	w.Never = need > most
 	return w
+}
+
+// signed writes an amount, which may be less than nothing where a program says what there is.
+func signed(def resource.Def, n int64) string {
+	if n < 0 {
+		return "-" + def.Measured(-n)
+	}
+	return def.Measured(n)
 }
 
 // Unmatched returns the wait for the first resource that server or queue have and that is not consumed,
