@@ -85,15 +85,15 @@ test: build strace ## lint and every test but the long ones
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	times=$$(mktemp -d) programs=$$(mktemp -d)
 	trap 'wait; cat "$$times"/*.json | $(TOOL) gotestsum tool slowest --threshold 0s --num 10; rm -rf "$$times" "$$programs"' EXIT
-	# Tests of processes wait most of their time: what keeps the processors busy and is not a test goes on beside them.
+	# Tests of processes wait most of their time: what keeps the processors busy and waits for nothing goes on beside them.
 	chmod 755 "$$programs" # jobs of other users come by
 	cp bin/rampart bin/pbs "$$programs"
 	$(call TESTS,processes) go test -json -vet=off -short -p 2 -timeout 12m $(PROCESS_TESTS) -args -bin "$$programs" &
 	processes=$$!
 	nice $(MAKE) lint
-	wait $$processes
 	unraced=$$(go list $(UNRACED))
-	$(call TESTS,unraced) go test -json -vet=off -short -timeout 12m $$unraced
+	nice $(call TESTS,unraced) go test -json -vet=off -short -timeout 12m $$unraced
+	wait $$processes
 	raced() { $(call TESTS,raced) env $(GOTEST) -json -short -p $(AT_ONCE) -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)) -e "$$unraced"); }
 	# The detector's runtime now and then fails a check of its own; then, and only then, what has not passed is played again.
 	raced || { grep -q '"Output":"ThreadSanitizer: CHECK failed' "$$times/raced.json" && ! grep -qE '"Output":"( *--- FAIL|panic:|WARNING: DATA RACE)' "$$times/raced.json" && raced; } || exit 1
