@@ -70,11 +70,12 @@ type Loop struct {
 }
 
 const (
-	// breath is how long the scheduler rests after a cycle: what changes meanwhile comes into the next one together. While changes
-	// come within coalesce of the end of a cycle the rest doubles, up to coalesce: who comes alone has a job started at once, and many
-	// share a cycle.
-	breath   = 5 * time.Millisecond
+	// breath is how long the scheduler rests after a cycle at least: what changes meanwhile comes into the next one together.
+	breath = 5 * time.Millisecond
+	// coalesce is the time between two cycles while something changes all the time, so that many share one. Before it counts, cycles
+	// may be ahead of it by haste: who does a few things, one after the other, has a job started at once.
 	coalesce = 20 * time.Millisecond
+	haste    = 10 * coalesce
 	// restFactor keeps cycles over a long queue from taking more than a fifth of a core. It counts for the time in which a cycle
 	// plans: while its proposals are on their way it waits.
 	restFactor = 4
@@ -106,7 +107,7 @@ func (l *Loop) view() (*state.View, bool) {
 // Run plans and proposes until ctx ends, or there is no such scheduler any more.
 func (l *Loop) Run(ctx context.Context) error {
 	defer l.approving.Wait()
-	pace := breath
+	var due time.Time // of the next cycle, if all had come at their pace
 	for {
 		changed := l.opts.Source.Changed()
 		v, there := l.view()
@@ -118,7 +119,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		l.opts.Log.SetMask(mask)
 		l.noteResources(v)
 		idle := max(time.Second, time.Duration(v.Server().Int("scheduler_iteration"))*time.Second)
-		rest := pace
+		rest := time.Duration(0)
 		switch {
 		case l.hot(ctx, v):
 			idle, rest = 0, hotEvery // a start that is refused changes the state, too
@@ -131,59 +132,44 @@ func (l *Loop) Run(ctx context.Context) error {
 			if v, there = l.view(); there && v.Server().Scheduling() { // it may be off by now, with jobs that are not to start
 				idle = min(idle, l.cycle(ctx, v), l.told.due(idle))
 			}
-			rest = max(pace, l.rest, programs)
+			rest = max(l.rest, programs)
 			end()
 		}
 		if !there {
 			return nil
 		}
 		l.opts.Rounds.done(v.Index())
-		busy, ok := wait(ctx, changed, l.opts.Rounds.due(), idle, rest)
-		if !ok {
-			return nil
+		if now := time.Now(); due.Before(now) {
+			due = now
 		}
-		if pace = min(2*pace, coalesce); !busy {
-			pace = breath
+		due = due.Add(coalesce)
+		if !wait(ctx, changed, l.opts.Rounds.due(), idle, max(rest, breath, time.Until(due)-haste)) {
+			return nil
 		}
 	}
 }
 
-// wait returns ok when the next cycle is due: after some rest at a change, which may have come by then, or when idle time has
-// passed; or at once, for somebody wants it. Not ok is the end of the term. Busy reports whether something has changed during the
-// rest, or within coalesce if that is longer.
-func wait(ctx context.Context, changed, wanted <-chan struct{}, idle, rest time.Duration) (busy, ok bool) {
-	began := time.Now()
+// wait returns true when the next cycle is due: after some rest at a change, which may have come by then, or when idle time has
+// passed; or at once, for somebody wants it. False is the end of the term.
+func wait(ctx context.Context, changed, wanted <-chan struct{}, idle, rest time.Duration) bool {
 	timer := time.NewTimer(rest)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false, false
+		return false
 	case <-wanted:
-		return closed(changed), true
+		return true
 	case <-timer.C:
-	}
-	if closed(changed) {
-		return true, ctx.Err() == nil
 	}
 	timer.Reset(idle)
 	select {
 	case <-ctx.Done():
-		return false, false
+		return false
 	case <-wanted:
 	case <-changed:
 	case <-timer.C:
 	}
-	return closed(changed) && time.Since(began) < coalesce, true
-}
-
-// closed tells whether a channel that nobody sends to is closed.
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
+	return true
 }
 
 // forever is longer than any scheduler_iteration.

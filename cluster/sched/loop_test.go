@@ -257,14 +257,24 @@ func TestLoop_BeginsAtOnce(t *testing.T) {
 		if got := l.state(ids[1]); got != "R" {
 			t.Errorf("after the rest the second job is %s", got)
 		}
+		for range 5 { // as a script does
+			l.now(func() { l.do(scheduling("True")) })
+			time.Sleep(7 * time.Millisecond)
+		}
+		var next pbs.JobID
+		l.now(func() { next = l.submit("ncpus=1") })
+		synctest.Wait()
+		if got := l.state(next); got != "R" {
+			t.Errorf("at once a job that comes after a few changes is %s", got)
+		}
 		for _, spacing := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 19 * time.Millisecond} {
 			time.Sleep(time.Second)
 			before := cycles(l)
-			for began := time.Now(); time.Since(began) < 500*time.Millisecond; time.Sleep(spacing) {
+			for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(spacing) {
 				l.now(func() { l.do(scheduling("True")) }) // the cycle proposes nothing
 			}
-			if n := cycles(l) - before; n < 20 || n > 30 {
-				t.Errorf("%d cycles in half a second of changes each %v", n, spacing)
+			if n := cycles(l) - before; n < 90 || n > 125 {
+				t.Errorf("%d cycles in two seconds of changes each %v", n, spacing)
 			}
 			time.Sleep(time.Second)
 			var alone pbs.JobID
