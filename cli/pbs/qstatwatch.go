@@ -65,6 +65,9 @@ func (w *watching) take(ctx context.Context, m *api.WatchReply) error {
 		w.fresh = map[string]*api.Object{}
 		return nil
 	}
+	if len(m.Objects) > 0 || len(m.Gone) > 0 {
+		w.out.size(ctx)
+	}
 	for _, o := range m.Objects {
 		switch {
 		case o.Refusal != nil:

@@ -110,7 +110,7 @@ func (v *shownReservations) one(ctx context.Context, o *api.Object) error {
 		return nil
 	}
 	if v.table == nil {
-		wide, err := v.s.wideSequence(ctx)
+		wide, err := v.s.wideSequence(ctx, false)
 		if err != nil {
 			return err
 		}
@@ -121,10 +121,10 @@ func (v *shownReservations) one(ctx context.Context, o *api.Object) error {
 	return nil
 }
 
-// wideSequence asks whether the server's identifiers may be longer than usual.
-func (s *session) wideSequence(ctx context.Context) (bool, error) {
+// wideSequence asks whether the server's identifiers may be longer than usual, stale as what they are shown of.
+func (s *session) wideSequence(ctx context.Context, stale bool) (bool, error) {
 	_, servers, err := s.objects(ctx, &api.ListRequest{
-		Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"max_job_sequence_id"},
+		Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"max_job_sequence_id"}, Stale: stale,
 	})
 	if err != nil || len(servers) == 0 {
 		return false, err

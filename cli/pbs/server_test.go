@@ -39,12 +39,13 @@ type fakeServer struct {
 	unheard []string // hosts whose moms cannot be told to end
 	momsEnd bool     // they were to end
 
-	drained bool   // no job runs any more
-	bare    bool   // there are no reservations
-	forgets bool   // no history is kept
-	long    bool   // identifiers may have twelve digits
-	qdel    string // default_qdel_arguments
-	ending  []*api.EndingReplica
+	drained  bool   // no job runs any more
+	bare     bool   // there are no reservations
+	forgets  bool   // no history is kept
+	minority bool   // it answers only who takes a stale answer
+	long     bool   // identifiers may have twelve digits
+	qdel     string // default_qdel_arguments
+	ending   []*api.EndingReplica
 }
 
 func newServer(t *testing.T) *fakeServer { return &fakeServer{t: t} }
@@ -334,6 +335,9 @@ func (f *fakeServer) List(_ context.Context, r *connect.Request[api.ListRequest]
 	m := r.Msg
 	for _, c := range m.Where {
 		f.asked = append(f.asked, "where "+compact(c))
+	}
+	if f.minority && !m.Stale {
+		return pbs.Refuse(pbs.NoQuorum)
 	}
 	if len(m.Queues) > 0 && m.Queues[0] == "lost" {
 		return pbs.Refuse(pbs.UnknownResult)

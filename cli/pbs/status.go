@@ -94,7 +94,7 @@ func (st *status) size(ctx context.Context) {
 		return
 	}
 	st.sized = true
-	if long, err := st.s.wideSequence(ctx); err != nil || !long {
+	if long, err := st.s.wideSequence(ctx, v.stale); err != nil || !long {
 		return
 	}
 	st.table.LongIDs()

@@ -33,7 +33,8 @@ var update = flag.Bool("update", false, "write the transcripts anew")
 //	$ [NAME=VALUE...] command [argument...] [< file]
 //
 // The moms of the host have their sockets in home/run: that of job 6 is b. TERMINAL=1 makes the file one that a person types at a terminal,
-// RESERVATIONS=none takes away what reservations there are, SEQUENCE=long raises max_job_sequence_id, HISTORY=none keeps no finished jobs.
+// RESERVATIONS=none takes away what reservations there are, SEQUENCE=long raises max_job_sequence_id, HISTORY=none keeps no
+// finished jobs, QUORUM=none answers only who takes a stale answer.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -116,7 +117,7 @@ func play(t *testing.T, line string) string {
 	}
 	server := newServer(t)
 	server.bare, server.long, server.qdel = env["RESERVATIONS"] == "none", env["SEQUENCE"] == "long", env["QDEL"]
-	server.forgets = env["HISTORY"] == "none"
+	server.forgets, server.minority = env["HISTORY"] == "none", env["QUORUM"] == "none"
 	stdout, stderr := new(bytes.Buffer), new(bytes.Buffer)
 	status := cli.Main(t.Context(), world(server, env, stdin, stdout, stderr), words, Commands())
 	return told(server, stdout, stderr) + fmt.Sprintf("[exit status %d]\n", status)

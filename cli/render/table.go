@@ -22,7 +22,7 @@ type JobTable struct {
 // What long identifiers add to the columns of identifiers.
 const longBlanks, longDashes = "     ", "-----"
 
-// The attributes a row needs; to ask for no others keeps a listing of 100,000
+// JobColumns are the attributes that a row needs; to ask for no others keeps a listing of 100,000
 // jobs small.
 var JobColumns = []string{"Job_Name", "Job_Owner", "resources_used", "job_state", "queue"}
 
