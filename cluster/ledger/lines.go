@@ -212,7 +212,7 @@ func objectLines(e state.Event) []line {
 	if kind, name, ok := strings.Cut(e.Object, " "); ok && objectClasses[kind] != "" {
 		class, object = objectClasses[kind], name
 	}
-	if object == "server" {
+	if e.Object == "server" {
 		object = ""
 	}
 	lines := []line{{pbs.LogAdmin, class, object, e.Text + " at request of " + e.By.String()}}

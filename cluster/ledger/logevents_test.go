@@ -112,6 +112,8 @@ func TestLines_Managed(t *testing.T) {
 		{"resource foo", "created", nil, "\n0004;Resc;foo;created at request of root@s1\n"},
 		{"sched sc1", "deleted", nil, "\n0004;Sched;sc1;deleted at request of root@s1\n"},
 		{"hook h1", "mgr_hook_import", nil, "\n0004;Hook;h1;mgr_hook_import at request of root@s1\n"},
+		{"queue server", "created", nil, "\n0004;Que;server;created at request of root@s1\n"},
+		{"node server", "deleted", nil, "\n0004;Node;server;deleted at request of root@s1\n"},
 		{"backups", "daily", nil, "\n0004;Svr;backups;daily at request of root@s1\n"},
 	} {
 		got := "\n"
