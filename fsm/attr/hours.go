@@ -22,7 +22,7 @@ type Span struct{ From, Till int }
 const wholeDay = 24 * 60
 
 // HoursOf reads a value that the attribute's parser took: entries YEAR Y, DAY START END and
-// DAY-OF-YEAR MONTH DAY NAME. Days that are not named are prime time, as in PBS.
+// DAY-OF-YEAR MONTH DAY NAME. What follows is for people. Days that are not named are prime time, as in PBS.
 func HoursOf(text string) Hours {
 	h, _, _ := readHours(text)
 	return h
@@ -52,11 +52,13 @@ func readHours(text string) (h Hours, canonical string, ok bool) {
 		days, isDay := weekdays[strings.ToLower(words[0])]
 		first, err := strconv.Atoi(words[0])
 		switch {
-		case strings.EqualFold(words[0], "YEAR") && len(words) == 2:
+		case strings.EqualFold(words[0], "YEAR") && len(words) >= 2:
+			words = words[:2]
 			if h.Year, err = strconv.Atoi(words[1]); err != nil || h.Year < 0 || h.Year > 9999 {
 				return h, "", false
 			}
-		case isDay && len(words) == 3:
+		case isDay && len(words) >= 3:
+			words = words[:3]
 			span, ok := spanOf(words[1], words[2])
 			if !ok {
 				return h, "", false

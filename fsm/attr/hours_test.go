@@ -37,6 +37,22 @@ func TestHours_Turns(t *testing.T) {
 	}
 }
 
+// What follows the words of an entry is no fault, and no part of the value.
+func TestHours_WordsBehind(t *testing.T) {
+	for text, want := range map[string]string{
+		"weekday 0600 1730 # x": "weekday 0600 1730", "YEAR  2026 x": "YEAR 2026", "YEAR 2026 #,sunday none all y,330 Nov 26 z": "YEAR 2026,sunday none all,330 Nov 26 z",
+	} {
+		if got, ok := parseHours(text); !ok || got != want {
+			t.Errorf("%q is %q, %t, want %q", text, got, ok, want)
+		}
+	}
+	for _, bad := range []string{"weekday 0600 # 1730", "YEAR # 2026"} {
+		if got, ok := parseHours(bad); ok {
+			t.Errorf("%q was taken for %q", bad, got)
+		}
+	}
+}
+
 func TestHours_Refused(t *testing.T) {
 	for _, bad := range []string{"", "x", "weekday 0600 0600", "YEAR", "sunday", "weekday 0600", "monday 0660 0700", "400 Dec 1 x", "YEAR x", "weekday all", ","} {
 		if _, ok := parseHours(bad); ok {

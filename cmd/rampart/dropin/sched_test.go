@@ -162,12 +162,12 @@ func TestScheduler_PassesOverBadHolidays(t *testing.T) {
 	if err := os.Rename(day[0], day[0]+".moved"); err != nil {
 		t.Fatal(err)
 	}
-	text := "* days\nYEAR twenty\n\nYEAR 2026\nwekday 0600 1730\nweekday 0600\nweekday 0600 1790\nsaturday 1800 0500\n330 Nov 26 Thanksgiving\n331\n900 x\n"
+	text := "* days\nYEAR twenty\n\nYEAR 2026 x\nwekday 0600 1730\nweekday 0600\nweekday 0600 1790\nsaturday 1800 0500\n330 Nov 26 Thanksgiving\n331\n900 x\n"
 	if err := os.WriteFile(s.path("holidays"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s.reconfigure(t.Context())
-	if want := "YEAR 2026,saturday 1800 0500,330 Nov 26 Thanksgiving,331"; f.all["holidays"] != want {
+	if want := "YEAR 2026 x,saturday 1800 0500,330 Nov 26 Thanksgiving,331"; f.all["holidays"] != want {
 		t.Errorf("holidays is %q, want %q", f.all["holidays"], want)
 	}
 	for _, want := range []string{"2, line started with: YEAR", "5, line started with: wekday", "6, line started with: weekday", "7, line started with: weekday", "11, line started with: 900"} {
