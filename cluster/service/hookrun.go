@@ -179,9 +179,25 @@ func (b *Batch) movedTo(ctx context.Context, p person, j *state.Job, queue pbs.Q
 		return queue, err
 	}
 	if other := out.Job.Set["queue"]; other != nil && *other != "" {
-		return queueOf(p.view, *other)
+		return b.chosenQueue(ctx, p.view, *other)
 	}
 	return queue, nil
+}
+
+// chosenQueue is queueOf of what hooks that have just run want. As with editsOf the refusal by a fresh view is final.
+func (b *Batch) chosenQueue(ctx context.Context, v *state.View, destination string) (pbs.QueueName, error) {
+	queue, err := queueOf(v, destination)
+	if err == nil {
+		return queue, nil
+	}
+	if v, err = b.Replica.Read(ctx, cluster.Fresh); err != nil {
+		return "", err
+	}
+	queue, err = queueOf(v, destination)
+	if refusal, ok := errors.AsType[*pbs.Error](err); ok {
+		return "", &hooked{refusal}
+	}
+	return queue, err
 }
 
 // setQueue makes a job in an event one of the queue.

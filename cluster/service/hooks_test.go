@@ -297,8 +297,10 @@ func TestHooks_MovejobChoosesTheQueue(t *testing.T) {
 	if err := move(); err != nil || b.job(id).Queue != "third" || s.last().Job.Get("queue", "") != "other" || s.last().SrcQueue != "workq" {
 		t.Errorf("moved with %v into %s, the hook saw %+v", err, b.job(id).Queue, s.last())
 	}
-	to = "none"
-	if err := move(); pbs.CodeOf(err) != pbs.UnknownQueue || b.job(id).Queue != "third" {
-		t.Errorf("moved with %v into %s", err, b.job(id).Queue)
+	for _, to = range []string{"none", "third@nosuch"} {
+		s.seen = nil
+		if err := move(); pbs.CodeOf(err) != pbs.UnknownQueue || b.job(id).Queue != "third" || len(s.seen) != 1 {
+			t.Errorf("moved to %s with %v into %s, %d times asked", to, err, b.job(id).Queue, len(s.seen))
+		}
 	}
 }
