@@ -160,7 +160,7 @@ func (s *scheduler) wish(ctx context.Context, texts map[string]string, sum strin
 	for _, fault := range c.faults {
 		s.log.say(pbs.LogError, configFile, fault)
 	}
-	for _, fault := range c.passed {
+	for _, fault := range c.passedOver {
 		_ = s.log.Write(time.Now(), pbs.LogSched, "Fil", holidaysFile, fault)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {
@@ -176,7 +176,7 @@ func (s *scheduler) wish(ctx context.Context, texts map[string]string, sum strin
 func parseSched(texts map[string]string) schedConfig {
 	c := parseSchedConfig(texts[configFile])
 	texts = maps.Clone(texts)
-	texts[holidaysFile], c.passed = goodHolidays(texts[holidaysFile])
+	texts[holidaysFile], c.passedOver = goodHolidays(texts[holidaysFile])
 	for name, text := range texts {
 		if value := sayings(text); name != configFile && value != "" {
 			c.values[name] = value
@@ -201,7 +201,7 @@ func ReadSched(dir string) (all []Setting, faults []string, err error) {
 	}
 	c := parseSched(texts)
 	faults = c.faults
-	for _, fault := range c.passed {
+	for _, fault := range c.passedOver {
 		faults = append(faults, holidaysFile+": "+fault)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {

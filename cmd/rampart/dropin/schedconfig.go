@@ -38,9 +38,9 @@ var moved = map[string]string{
 // A schedConfig is what a sched_config says: values by name, those of several lines with
 // commas between them; and what is wrong with it.
 type schedConfig struct {
-	values map[string]string
-	faults []string
-	passed []string // lines of holidays that do not count
+	values     map[string]string
+	faults     []string
+	passedOver []string // lines of holidays that do not count
 }
 
 // goodHolidays returns the lines of a file holidays that can be read, and what is wrong with the others, in
