@@ -22,7 +22,7 @@ const schedLooks = time.Second
 // watchScheds has a scheduler be down whose process, pbs_sched -I NAME on this host, has ended without saying so: it was killed. What
 // happened while this replica did not run counts for nothing, for the end of a host is no order to plan no more.
 func (s *Server) watchScheds(ctx context.Context) error {
-	known := schedEnds{}
+	known, kept := schedEnds{}, lastFault("")
 	tick := time.NewTicker(schedLooks)
 	defer tick.Stop()
 	for {
@@ -34,8 +34,8 @@ func (s *Server) watchScheds(ctx context.Context) error {
 			}
 			return err
 		})
-		if err := s.schedLogs.keep(now); err != nil {
-			s.logger.Warn("close the logs of schedulers that were deleted", "error", err)
+		if err := s.schedLogs.keep(now); kept.news(err) {
+			s.logger.Warn("close the logs of schedulers", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -43,6 +43,18 @@ func (s *Server) watchScheds(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// lastFault is what went wrong when something was tried last that is tried all the time; empty: nothing.
+type lastFault string
+
+// news tells whether an error is another one than the last time.
+func (l *lastFault) news(err error) bool {
+	before := *l
+	if *l = ""; err != nil {
+		*l = lastFault(err.Error())
+	}
+	return *l != "" && *l != before
 }
 
 // A schedEnd is what the lock file of a scheduler said of a process that has ended.

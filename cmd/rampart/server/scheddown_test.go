@@ -124,3 +124,17 @@ func TestSchedLogs_Keep(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What stays wrong is said once, and again when it comes back or is another fault.
+func TestLastFault(t *testing.T) {
+	var last lastFault
+	a, b := errors.New("a"), errors.New("b")
+	for i, c := range []struct {
+		err  error
+		want bool
+	}{{nil, false}, {a, true}, {a, false}, {b, true}, {nil, false}, {b, true}} {
+		if last.news(c.err) != c.want {
+			t.Errorf("%d: %v is news: %t", i, c.err, !c.want)
+		}
+	}
+}

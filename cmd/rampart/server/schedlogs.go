@@ -2,6 +2,8 @@ package server
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,18 +52,31 @@ func (l *schedLogs) of(name string) *schedLog {
 // keep closes the logs of schedulers that are there no more, and those whose files have been moved: a SIGHUP that is to have
 // them opened again goes to pbs_sched, which does not write most of their lines.
 func (l *schedLogs) keep(now *state.Server) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	gone, all := l.part(now)
 	var faults []error
-	for name, log := range l.all {
-		if _, there := now.Scheduler(name); !there && name != state.DefaultScheduler {
-			faults = append(faults, log.close())
-			delete(l.all, name)
-			continue
-		}
+	for _, log := range gone {
+		faults = append(faults, log.close())
+	}
+	for _, log := range all {
 		faults = append(faults, log.closeMoved())
 	}
 	return errors.Join(faults...)
+}
+
+// part takes out the logs of schedulers that are there no more, and returns them and the others, in the order of their names. Their
+// files are looked at without the lock: the file system may take its time, and who wants a log does not wait for it.
+func (l *schedLogs) part(now *state.Server) (gone, all []*schedLog) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(l.all)) {
+		if _, there := now.Scheduler(name); there || name == state.DefaultScheduler {
+			all = append(all, l.all[name])
+			continue
+		}
+		gone = append(gone, l.all[name])
+		delete(l.all, name)
+	}
+	return gone, all
 }
 
 // Close closes all of them.
