@@ -124,13 +124,23 @@ func checkOurs(f *os.File, owner *Owner) error {
 
 // openInPlace makes a file empty, unless it is to be kept, or opens what is no file and takes output, such as /dev/null.
 func openInPlace(path string, mode fs.FileMode, keep bool) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|syscall.O_NONBLOCK, mode)
+	const flags = os.O_CREATE | os.O_APPEND | os.O_WRONLY | syscall.O_NONBLOCK
+	f, err := os.OpenFile(path, flags|os.O_EXCL, mode)
+	made := err == nil
+	if errors.Is(err, fs.ErrExist) {
+		_, err = os.Stat(path)
+		made = errors.Is(err, fs.ErrNotExist) // at the other end of a link
+		f, err = os.OpenFile(path, flags, mode)
+	}
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() && !keep {
-		err = errors.Join(f.Truncate(0), f.Chmod(mode))
+		err = f.Truncate(0)
+	}
+	if err == nil && info.Mode().IsRegular() && (made || !keep) {
+		err = f.Chmod(mode) // whatever this process's umask is
 	}
 	if err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 		err = errors.New("it is a pipe")

@@ -75,3 +75,34 @@ func TestOpenInSpool_Restart(t *testing.T) {
 		t.Error("a file that has another name is taken")
 	}
 }
+
+// TestOpenInPlace_Mode: a file that is made has the mode of the job's umask, not of the daemon's, also where what is there would be
+// kept; what is kept keeps its mode.
+func TestOpenInPlace_Mode(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	dir := t.TempDir()
+	for _, keep := range []bool{false, true} {
+		file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+		if err := os.Symlink(filepath.Join(dir, "linked"), link); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{file, link} {
+			for _, mode := range []os.FileMode{0o644, 0o664} {
+				f, err := openInPlace(path, mode, keep)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.Close()
+				if keep {
+					mode = 0o644
+				}
+				if info, err := os.Stat(path); err != nil || info.Mode() != mode {
+					t.Errorf("keep %t, %s: %v, %v", keep, path, info.Mode(), err)
+				}
+			}
+		}
+		for _, name := range []string{"file", "link", "linked"} {
+			os.Remove(filepath.Join(dir, name))
+		}
+	}
+}
