@@ -205,7 +205,8 @@ func (s *Site) program(t Task, a Account, env []string) program {
 }
 
 // withCommands puts the commands first, in the shell's own words. It is the shell that must execute the script: it
-// interprets one that begins with no #!, which env would leave to /bin/sh.
+// interprets one that begins with no #!, which env would leave to /bin/sh. Where a profile has made PATH readonly it stays as it is: to
+// set it would end the shell, or drop the rest of the line.
 func withCommands(shell string, env []string) string {
 	for _, v := range slices.Backward(env) {
 		dir, ok := strings.CutPrefix(v, "PBS_EXEC=")
@@ -215,11 +216,11 @@ func withCommands(shell string, env []string) string {
 		bin := quoted(path.Join(dir, "bin"))
 		switch shell {
 		case "csh", "tcsh":
-			return "setenv PATH " + bin + `:"$PATH"; `
+			return "setenv PATH " + bin + `:"$PATH"` + "\n"
 		case "fish":
-			return "set -x PATH " + bin + " $PATH; "
+			return "set -x PATH " + bin + " $PATH\n"
 		}
-		return "PATH=" + bin + `:"$PATH"; export PATH; `
+		return `(PATH="$PATH") 2>/dev/null && PATH=` + bin + `:"$PATH" && export PATH` + "\n"
 	}
 	return ""
 }

@@ -75,9 +75,37 @@ func TestProgram_FindsTheCommands(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), p.path)
 			cmd.Args, cmd.Stdin, cmd.Env = p.args, strings.NewReader(p.stdin), []string{"HOME=" + dir, "PATH=/usr/bin:/bin"}
 			out, err := cmd.Output()
-			if err != nil || !strings.Contains("\n"+string(out), "\n"+want) /* csh warns of no terminal before it */ {
+			// csh warns of no terminal before it
+			if err != nil || !strings.Contains("\n"+string(out), "\n"+want) {
 				t.Errorf("%s, %q: %v: %s", shell, script, err, out)
 			}
+		}
+	}
+}
+
+// A profile that has made PATH readonly costs the commands, not the job.
+func TestProgram_RunsWhereThePathIsReadonly(t *testing.T) {
+	dir := t.TempDir()
+	s := testSite(t)
+	k := spool.TaskKey{Job: "12.srv", Run: 1}
+	if err := os.MkdirAll(filepath.Dir(s.Spool.Script(k)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{s.Spool.Script(k): "#!/bin/sh\necho ran\n", filepath.Join(dir, ".profile"): "readonly PATH\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, shell := range []string{"sh", "bash", "dash", "ksh"} {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			continue
+		}
+		p := s.program(Task{Order: Order{Key: k, Script: true}}, Account{Home: dir, Shell: path}, []string{"PBS_EXEC=/opt/pbs"})
+		cmd := exec.CommandContext(t.Context(), p.path)
+		cmd.Args, cmd.Stdin, cmd.Env = p.args, strings.NewReader(p.stdin), []string{"HOME=" + dir, "PATH=/usr/bin:/bin"}
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "ran\n" {
+			t.Errorf("%s: %v: %s", shell, err, out)
 		}
 	}
 }
