@@ -72,7 +72,7 @@ class Types(unittest.TestCase):
         _objects.schema["job"]["argument_list"] = "text"
         j = _objects.job("1.srv", [], ["argument_list"])
         wrapped = "<jsdl-hpcpa:Argument>%s</jsdl-hpcpa:Argument>"
-        for given, want in ((["a b", "<&"], ("a b", "&lt;&amp;")), (("a", 1), ("a", "1")), (pbs.args("a  b"), ("a", "b")), ("-x", ("-x",)), ([], ())):
+        for given, want in ((["a b", "<&"], ("a b", "&lt;&amp;")), (("a", 1), ("a", "1")), (pbs.args("a  b"), ("a", "b")), ("-x", ("-x",)), ("<in a", ("&lt;in", "a")), ([], ())):
             j.argument_list = given
             self.assertEqual(j._changes["argument_list"], "".join(wrapped % w for w in want))
         j.argument_list = wrapped % "as it is"

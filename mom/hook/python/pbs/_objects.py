@@ -263,7 +263,7 @@ class job(_object):
     def __setattr__(self, name, value):
         if name == "executable" and value is not None and not str(value).startswith("<"):
             value = "<jsdl-hpcpa:Executable>%s</jsdl-hpcpa:Executable>" % escape(str(value))
-        if name == "argument_list" and value is not None and not str(value).startswith("<"):
+        if name == "argument_list" and value is not None and not str(value).startswith("<jsdl-hpcpa:Argument>"):
             words = value if isinstance(value, (list, tuple)) else str(value).split()
             value = "".join("<jsdl-hpcpa:Argument>%s</jsdl-hpcpa:Argument>" % escape(str(word)) for word in words)
         if name == "Variable_List":
