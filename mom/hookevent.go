@@ -161,7 +161,6 @@ func (r hookRunner) job(t task.Task) hook.Object {
 		o.Attrs = append(o.Attrs, hook.Attr{"session_id", "", strconv.Itoa(n)})
 	}
 	if end := t.Result; end != nil && !end.NeverStarted && !t.Sister() {
-		o.Attrs = slices.DeleteFunc(o.Attrs, func(a hook.Attr) bool { return a[0] == "Exit_status" }) // of an earlier run
 		o.Attrs = append(o.Attrs, hook.Attr{"Exit_status", "", strconv.Itoa(end.ExitStatus)})
 	}
 	if _, err := os.Stat(r.life.spool.Checkpoint(t.Key.Job)); err == nil {
