@@ -1,7 +1,6 @@
 package mom
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,10 +80,7 @@ func (m *Mom) Stop(kill bool) {
 // Reload reads configuration and vnode definition files again, as SIGHUP does. The log is opened again with its next line, for
 // whoever has moved its file.
 func (m *Mom) Reload() error {
-	if err := m.load(); err != nil {
-		return err
-	}
-	if err := m.log.Close(); err != nil {
+	if err := errors.Join(m.log.Close(), m.load()); err != nil {
 		return err
 	}
 	l := m.running()
@@ -110,8 +106,11 @@ func (m *Mom) Reload() error {
 }
 
 func (m *Mom) load() error {
-	config := cmp.Or(m.config.Settings, m.config.path("mom_priv", "config"))
-	err := errors.Join(own.Closed(config), own.Closed(m.config.path("pbs_environment")))
+	config, judge := m.config.path("mom_priv", "config"), own.Closed
+	if m.config.Settings != "" { // it must be there, and lies in folders that Run has not closed
+		config, judge = m.config.Settings, own.Program
+	}
+	err := errors.Join(judge(config), own.Closed(m.config.path("pbs_environment")))
 	var s settings
 	if err == nil {
 		s, err = readSettings(config, m.config.path("pbs_environment"), m.config.TmpDir)

@@ -20,6 +20,7 @@ import (
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/client"
+	"rampart/transport/own"
 )
 
 // momMain is pbs_mom. It ends the jobs that an earlier mom left and has them queued again,
@@ -32,13 +33,12 @@ func momMain(ctx context.Context, c *call) error {
 	if c.has("p") && c.has("r") {
 		return fmt.Errorf("%w: -p and -r: one of them", ErrUsage)
 	}
-	if err := c.absolute("c", "L"); err != nil {
+	if err := c.absolute("L"); err != nil {
 		return err
 	}
-	if c.has("c") {
-		if _, err := os.Stat(c.options["c"]); err != nil {
-			return fmt.Errorf("-c: %w", err)
-		}
+	settings, err := c.momSettings()
+	if err != nil {
+		return err
 	}
 	if err := c.enrolMom(ctx); err != nil {
 		return err
@@ -59,10 +59,26 @@ func momMain(ctx context.Context, c *call) error {
 	defer signal.Stop(signals)
 	return mom.Run(ctx, config, mom.Options{
 		Shim: filepath.Join(filepath.Dir(c.world.Program), "pbs"), KillJobs: !c.has("p"), Signals: signals,
-		LogFile: c.options["L"], Settings: c.options["c"],
+		LogFile: c.options["L"], Settings: settings,
 		Logger: c.world.Logger(config.Host),
 		Up:     func(unready func() string) { go sayUp(ctx, pipe, unready) }, // ends with its word
 	})
+}
+
+// momSettings returns the path of the file that is read in place of mom_priv/config, in which a relative name of it is; empty: there
+// is none. A daemon that could not read it would say so where nobody looks.
+func (c *call) momSettings() (string, error) {
+	path, given := c.options["c"]
+	if !given {
+		return "", nil
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.home.MomPriv(), path)
+	}
+	if err := own.Program(path); err != nil {
+		return "", fmt.Errorf("-c: %w", err)
+	}
+	return path, nil
 }
 
 // enrolWithin bounds the wait for a replica that was started just before.

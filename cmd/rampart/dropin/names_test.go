@@ -25,7 +25,6 @@ func TestRun_CommandLines(t *testing.T) {
 		{"pbs_server more", `"more" is one word too many`},
 		{"pbs_mom -p -r", "-p and -r"},
 		{"pbs_mom -L log", "-L log: want an absolute path"},
-		{"pbs_mom -c config", "-c config: want an absolute path"},
 		{"pbs_server -L log", "-L log: want an absolute path"},
 		{"pbs_sched -I a/b", `-I "a/b"`},
 	} {
