@@ -250,7 +250,7 @@ func (r *rivals) set(text string) {
 // in vain.
 func TestPreempt_ComesToRest(t *testing.T) {
 	suspended := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	play := func(rt *rapid.T) {
 		r := &rivals{bench: newBench(t), t: rt}
 		r.queue("express", "200")
 		r.queue("middle", "160")
@@ -284,14 +284,17 @@ func TestPreempt_ComesToRest(t *testing.T) {
 						rapid.SampledFrom([]string{"", ":mem=100mb", ":mem=300mb"}).Draw(rt, "mem")))
 			}
 			r.settle()
-		}
-		for j := range r.store.View().Jobs() {
-			if j.Substate == pbs.SubSchedSuspended {
-				suspended++
+			for j := range r.store.View().Jobs() {
+				if j.Substate == pbs.SubSchedSuspended {
+					suspended++
+				}
 			}
 		}
-	})
-	if suspended == 0 {
-		t.Error("nobody was suspended")
 	}
+	for range 3 { // among few draws there may be none, by chance
+		if rapid.Check(t, play); suspended > 0 {
+			return
+		}
+	}
+	t.Error("nobody was suspended")
 }
