@@ -216,8 +216,11 @@ func (h *hours) next(j *state.Job, at, long pbs.Time) (pbs.Time, bool) {
 		}
 	}
 	primes, others := begins(j.Queue, h.primes), begins(j.Queue, h.others)
-	if h.days == nil || !primes && !others && (h.turns == 0 || h.anytime(j.Queue)) {
-		return at, !others || h.days != nil
+	switch {
+	case h.days == nil: // it is always prime time
+		return at, !others
+	case !primes && !others && (h.turns == 0 || h.anytime(j.Queue)):
+		return at, true
 	}
 	then := time.Unix(0, int64(at)).In(h.zone)
 	prime := h.days.Prime(then)

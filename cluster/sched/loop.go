@@ -139,11 +139,9 @@ func (l *Loop) Run(ctx context.Context) error {
 			return nil
 		}
 		l.opts.Rounds.done(v.Index())
-		if now := time.Now(); due.Before(now) {
-			due = now
-		}
-		due = due.Add(coalesce)
-		if !wait(ctx, changed, l.opts.Rounds.due(), idle, max(rest, breath, time.Until(due)-haste)) {
+		ahead := min(max(0, time.Until(due)), haste) // no more: cycles that somebody waited for came without a rest
+		due = time.Now().Add(ahead + coalesce)
+		if !wait(ctx, changed, l.opts.Rounds.due(), idle, max(rest, breath, ahead+coalesce-haste)) {
 			return nil
 		}
 	}

@@ -43,6 +43,16 @@ func TestLoop_Await(t *testing.T) {
 		if s := l.state(first); s != "R" {
 			t.Errorf("after its cycle the job is %s", s)
 		}
+		for range 500 { // what they have had at once nobody makes up for
+			l.now(func() { l.do(scheduling("True")) })
+			await(0)
+		}
+		l.now(func() { first = l.submit("ncpus=1") })
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		if s := l.state(first); s != "R" {
+			t.Errorf("after many cycles that were waited for a job is %s", s)
+		}
 		l.now(func() { l.do(scheduling("False")) })
 		l.now(func() { second = l.submit("ncpus=1") })
 		await(0)
