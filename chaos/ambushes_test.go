@@ -32,6 +32,7 @@ var unprovoked = map[string]string{
 	"PruneJob":         "padded jobs over several hosts are needed: Startups (startups.go) kill leaders at it and at what follows",
 	"Reconfigure":      "it takes files on the leader's disk, and is the commands of qmgr in one: TestReconfigure_* of fsm/command",
 	"KeepPending":      "a queue whose jobs keep something while they wait, and hours, are needed: the scenarios reserving-* of cmd/conformance kill leaders there",
+	"StopForLoad":      "hosts whose load is beyond thresholds are needed, and minutes: load-stop.txtar of cmd/conformance kills leaders there",
 	"NewEpoch":         "it is the first command of a cluster of one: nobody could lead after it",
 }
 

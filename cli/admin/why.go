@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rampart/cli/terminal"
+	"rampart/fsm/lsf"
 	"rampart/transport/api"
 )
 
@@ -204,6 +205,9 @@ func (w *why) sentence(r *api.ExplainReply, job values) string {
 	case "R":
 		return "it runs since " + at("stime") + " on " + job.get("exec_vnode", "")
 	case "S", "U":
+		if _, _, byLoad := lsf.ReadLoadComment(w.Comment); byLoad {
+			return "it is suspended by load, and goes on when the load of its hosts is within loadSched again: " + w.Comment
+		}
 		return "it is suspended since it was preempted or by somebody's wish; it goes on when what it gave back of " + job.get("exec_vnode", "") + " is free again"
 	case "E":
 		return "it has run, and is on its way out"

@@ -115,6 +115,11 @@ func TestWhy_Sentences(t *testing.T) {
 		want  string
 	}{
 		{replyOf(nil, "job_state", "R", "stime", "1800000000", "exec_vnode", "(hosta:ncpus=1)"), "7.srv: it runs since " + stamp(1800000000) + " on (hosta:ncpus=1)\n"},
+		{
+			replyOf(nil, "job_state", "S", "comment", "Suspended by the load of hosta, which is beyond loadStop: r1m"),
+			"it is suspended by load, and goes on when the load of its hosts is within loadSched again: Suspended by the load of hosta, which is beyond loadStop: r1m\n",
+		},
+		{replyOf(nil, "job_state", "S", "exec_vnode", "(hosta:ncpus=1)"), "it goes on when what it gave back of (hosta:ncpus=1) is free again\n"},
 		{replyOf(nil, "job_state", "F", "obittime", "1800000000", "Exit_status", "3"), "it is over since " + stamp(1800000000) + ", with exit status 3\n"},
 		{replyOf(nil, "job_state", "H", "Hold_Types", "u"), "it is held (u) until somebody releases it\n"},
 		{replyOf(nil, "job_state", "H", "Hold_Types", "s", "depend", "afterok:5.srv@srv"), "until what it depends on has happened: afterok:5.srv@srv\n"},

@@ -220,7 +220,7 @@ func (h *history) tell(j job, t *timeline.Job) {
 		user, name = fmt.Sprintf("%.7s", user), lastOf(name, 9)
 	}
 	s := spent(t)
-	fmt.Fprintf(h.out, "%-7s %-7s %-9s %-7d %-7d %-7d %-7d %-7d %-7d %d\n", j.id, user, name, s.pending, 0, s.running, s.suspended, 0, 0, s.total())
+	fmt.Fprintf(h.out, "%-7s %-7s %-9s %-7d %-7d %-7d %-7d %-7d %-7d %d\n", j.id, user, name, s.pending, 0, s.running, s.suspended, s.stopped, 0, s.total())
 }
 
 // lastOf returns the end of a text that is too wide, behind an asterisk.
@@ -231,10 +231,10 @@ func lastOf(text string, width int) string {
 	return "*" + text[len(text)-width+1:]
 }
 
-// times are seconds that a job has spent in its states. A hold is not in accounting: who is held waits.
-type times struct{ pending, running, suspended int64 }
+// times are seconds that a job has spent in its states; stopped: suspended by load. A hold is not in accounting: who is held waits.
+type times struct{ pending, running, suspended, stopped int64 }
 
-func (s times) total() int64 { return s.pending + s.running + s.suspended }
+func (s times) total() int64 { return s.pending + s.running + s.suspended + s.stopped }
 
 func spent(t *timeline.Job) (s times) {
 	seconds := func(from, to time.Time) int64 {
@@ -251,16 +251,20 @@ func spent(t *timeline.Job) (s times) {
 		if end.IsZero() {
 			end = t.Now
 		}
-		var suspended int64
+		var suspended, stopped int64
 		for _, x := range run.Suspended {
 			until := x.End
 			if until.IsZero() {
 				until = end
 			}
+			if x.Load != "" {
+				stopped += seconds(x.Start, until)
+				continue
+			}
 			suspended += seconds(x.Start, until)
 		}
-		s.suspended += suspended
-		s.running += seconds(run.Start, end) - suspended
+		s.suspended, s.stopped = s.suspended+suspended, s.stopped+stopped
+		s.running += seconds(run.Start, end) - suspended - stopped
 		waits = run.End
 		if _, over := run.Exited(); over {
 			waits = time.Time{}
@@ -302,7 +306,7 @@ func (h *history) summary(t *timeline.Job) {
 	s := spent(t)
 	fmt.Fprintf(h.out, "\nSummary of time in seconds spent in various states by  %s\n", t.Now.Format(historyTime))
 	h.out.WriteString("  PEND     PSUSP    RUN      USUSP    SSUSP    UNKWN    TOTAL\n")
-	fmt.Fprintf(h.out, "  %-8d %-8d %-8d %-8d %-8d %-8d %d\n", s.pending, 0, s.running, s.suspended, 0, 0, s.total())
+	fmt.Fprintf(h.out, "  %-8d %-8d %-8d %-8d %-8d %-8d %d\n", s.pending, 0, s.running, s.suspended, s.stopped, 0, s.total())
 }
 
 // events returns what befell a job, in the order of time.
@@ -328,7 +332,7 @@ func events(t *timeline.Job) []timeline.Event {
 			}
 		}
 		for _, x := range run.Suspended {
-			add(x.Start, "Suspended")
+			add(x.Start, "%s", haltWords(x))
 			if !x.End.IsZero() && x.End != run.End {
 				add(x.End, "Running")
 			}
@@ -348,6 +352,15 @@ func events(t *timeline.Job) []timeline.Event {
 	}
 	slices.SortStableFunc(all, func(a, b timeline.Event) int { return a.At.Compare(b.At) })
 	return all
+}
+
+// haltWords tells that a job was suspended, and by what load.
+func haltWords(x timeline.Halt) string {
+	host, indices, ok := strings.Cut(x.Load, ":")
+	if !ok {
+		return "Suspended"
+	}
+	return "Suspended on <" + host + ">: " + strings.TrimSuffix(lsf.ReasonStopped(strings.Split(indices, "+")), ";")
 }
 
 // sentence begins a text with a capital letter.

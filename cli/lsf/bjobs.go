@@ -62,6 +62,7 @@ type jobsView struct {
 	long     bool
 	unfolded bool
 	reasons  bool
+	halts    bool // why jobs are suspended
 	header   bool
 	json     bool
 	format   *format
@@ -100,7 +101,7 @@ func (v *siteView) around(whole bool) *around {
 func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
 	v := &jobsView{
 		session: s, out: bufio.NewWriter(s.env.Stdout), wide: opts.Has("w"), long: opts.Has("l"), unfolded: opts.Has("UF"),
-		reasons: opts.Has("p"), header: !opts.Has("noheader"), json: opts.Has("json"),
+		reasons: opts.Has("p"), halts: opts.Has("s"), header: !opts.Has("noheader"), json: opts.Has("json"),
 		name: opts.Last("J"), host: opts.Last("m"), project: opts.Last("P"), app: opts.Last("app"), queue: opts.Last("q"),
 	}
 	for _, o := range []struct {
@@ -167,6 +168,8 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 		r.Attributes = append(slices.Clone(jobAttributes), "project", lsf.JobApplication, "array_indices_submitted")
 	case v.reasons:
 		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend", "project", lsf.JobApplication, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobHosts)
+	case v.halts:
+		r.Attributes = append(slices.Clone(jobAttributes), "comment", "project", lsf.JobApplication)
 	case v.project != "" || v.app != "":
 		r.Attributes = append(slices.Clone(jobAttributes), "project", lsf.JobApplication)
 	}

@@ -120,6 +120,9 @@ func (v *jobsView) details(j job) {
 			fmt.Fprintf(v.out, " %s\n", reason)
 		}
 	}
+	if j.suspended() {
+		fmt.Fprintf(v.out, "\n SUSPENDING REASONS:\n %s\n", j.suspendingReason())
+	}
 	v.out.WriteString("\n SCHEDULING PARAMETERS:\n" + noThresholds)
 	combined := v.site.site.combined(j.merged())
 	effective := "-"
@@ -261,7 +264,7 @@ func (v *jobsView) life(j job) {
 	case j.state == lsf.Exited:
 		v.event(ended, "%s. The CPU time used is %.1f seconds;", exitWords(j), cpu)
 	case j.suspended():
-		v.event(j.moment("mtime", v.env.Zone), "Suspended by the user;")
+		v.event(j.moment("mtime", v.env.Zone), "%s", j.suspendedEvent())
 	}
 }
 

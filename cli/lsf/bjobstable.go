@@ -42,6 +42,9 @@ func (v *jobsView) row(j job) {
 			fmt.Fprintf(v.out, " %s\n", reason)
 		}
 	}
+	if v.halts && j.suspended() {
+		fmt.Fprintf(v.out, " %s\n", j.suspendingReason())
+	}
 }
 
 func shownOr(hosts []share, sign string) string {

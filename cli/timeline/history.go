@@ -52,7 +52,7 @@ func (j *Job) take(r record) {
 		j.end(r, "checkpointed and held")
 	case 'z':
 		run := j.running(r)
-		run.Suspended = append(run.Suspended, Span{Start: r.at})
+		run.Suspended = append(run.Suspended, Halt{Span{Start: r.at}, r.fields["load_stop"]})
 	case 'r':
 		run := j.running(r)
 		run.resume(r.at)

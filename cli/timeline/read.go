@@ -35,7 +35,7 @@ type Run struct {
 	End       time.Time         `json:"end,omitzero"` // zero: it runs on
 	Ending    string            `json:"ending"`
 	Phases    []Phase           `json:"phases"`
-	Suspended []Span            `json:"suspended,omitempty"`
+	Suspended []Halt            `json:"suspended,omitempty"`
 	Used      map[string]string `json:"resources_used,omitempty"`
 }
 
@@ -50,6 +50,12 @@ func (r *Run) Exited() (status int, ok bool) {
 	}
 	status, err := strconv.Atoi(text)
 	return status, err == nil
+}
+
+// A Halt is a time in which the run was suspended.
+type Halt struct {
+	Span
+	Load string `json:"load_stop,omitempty"` // HOST:INDEX+INDEX that were beyond loadStop; empty: it was not load
 }
 
 // A Phase is a time in which the assignment did not change.

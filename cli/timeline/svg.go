@@ -95,7 +95,7 @@ func (d *drawing) row(run *Run, r row, to time.Time, x func(time.Time) svg.Units
 		}
 		bar(p.Span, "held", fmt.Sprintf("%s, phase %d: %s", r.name, k+1, p.share(r.name)))
 		for _, s := range run.Suspended {
-			if both, ok := overlap(s, p.Span); ok {
+			if both, ok := overlap(s.Span, p.Span); ok {
 				bar(both, "suspended", "suspended")
 			}
 		}

@@ -82,7 +82,7 @@ func (j *Job) bar(run *Run, r row, from, to time.Time, wide int) string {
 		}
 	}
 	for _, s := range run.Suspended {
-		mark(s, '#', '-')
+		mark(s.Span, '#', '-')
 	}
 	return string(bar)
 }

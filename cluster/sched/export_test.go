@@ -95,6 +95,9 @@ func (c *cycle) comes() (lines []string) {
 // GoBy has a planner go by load.
 func (p *Planner) GoBy(l *Loads) { p.loads = l }
 
+// GoesByLoad reports whether load was looked at in the last cycle, and is to be told often.
+func (p *Planner) GoesByLoad() bool { return p.goesByLoad }
+
 // AskDynamic asks the programs of server_dyn_res, and returns of what the cycle is told.
 func (l *Loop) AskDynamic(ctx context.Context, v *state.View) map[string]string {
 	return l.dynamic(ctx, v)

@@ -32,7 +32,10 @@ type gate struct {
 	site     resreq.Site
 	interval pbs.Time                   // 0: a host may be given one job after the other
 	queues   map[string][]lsf.Threshold // by the value of lsf_thresholds
+	stops    bool                       // some of the thresholds suspend jobs
 	balances bool                       // load_balancing: a host with more in its run queue than it has cpus takes no jobs, unless its mom judges that
+
+	settling settling
 
 	now     pbs.Time
 	recent  map[pbs.HostName]pbs.Time          // when hosts were given their last job, in this cycle and before
@@ -81,6 +84,10 @@ func (p *Planner) followLoad(v *state.View, now pbs.Time) {
 	for _, text := range thresholds {
 		g.queues[text], _ = lsf.ParseThresholds(text, g.site) // of a resource that is there no more: it keeps nobody away
 		g.shut[text] = map[pbs.HostName]string{}
+		g.stops = g.stops || anyStops(g.queues[text])
+	}
+	if g.stops = g.stops || slices.ContainsFunc(config.Hosts, func(h lsf.Host) bool { return anyStops(h.Thresholds) }); g.stops {
+		g.settling = newSettling(config.Turn(), now, p.gate)
 	}
 	if interval > 0 {
 		g.remember(v, p.gate)

@@ -212,6 +212,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	}
 	l.decide(ctx, v, plan.Decisions)
 	l.preempt(ctx, plan.Preempts)
+	l.stopForLoad(ctx, plan.LoadStops)
 	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
 	l.resume(ctx, plan.Resumes) // whom those made way for have started by then
 	l.keep(ctx, plan.Pending)

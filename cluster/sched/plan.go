@@ -20,6 +20,9 @@ type Plan struct {
 	Starts   []Start
 	Resumes  []pbs.JobID // suspended jobs for which there is room again
 	Preempts []Preempt
+
+	LoadStops []LoadStop
+
 	Comments []Comment
 	Lines    []Line // for the scheduler's log, bounded
 	More     bool   // more jobs could start than one cycle takes

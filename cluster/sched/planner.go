@@ -88,12 +88,13 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	byLoad := p.loads != nil && (p.gate != nil || p.all.agents > 0 || slices.ContainsFunc(waits, func(l line) bool { return l.class.where != nil || l.class.by != nil }))
 	c := p.begin(v, now)
 	c.run(newLanes(waits, p.lineup.sorted, &p.order))
+	c.stopForLoad()
 	c.settle()
 	c.demote()
 	if n > 0 {
 		c.plan.Fade = c.nextFade()
 	}
-	if p.goesByLoad = n > 0 && byLoad; p.goesByLoad {
+	if p.goesByLoad = n > 0 && byLoad || p.goesByStops(v); p.goesByLoad {
 		c.plan.pause(p.gate.opens())
 	}
 	p.waits = waits[:0]

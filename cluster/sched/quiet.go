@@ -37,7 +37,7 @@ func (l *Loop) quiet(v *state.View) bool {
 
 // acts tells whether a plan changes more than what is said of jobs that wait.
 func (p *Plan) acts() bool {
-	return len(p.Decisions) > 0 || len(p.Starts) > 0 || len(p.Resumes) > 0 || len(p.Preempts) > 0
+	return len(p.Decisions) > 0 || len(p.Starts) > 0 || len(p.Resumes) > 0 || len(p.Preempts) > 0 || len(p.LoadStops) > 0
 }
 
 // noteResources logs that resources were defined, changed or deleted: a PBS has its schedulers read their configuration again then.

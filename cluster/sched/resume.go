@@ -19,7 +19,8 @@ type stopped struct {
 }
 
 // suspensions returns the jobs that are suspended until there is room for them: those of
-// higher levels first, then those that wait longest.
+// higher levels first, then those that wait longest; behind them those that load has suspended, of higher queues first, then those that
+// were started first.
 func (c *cycle) suspensions() []stopped {
 	var all []stopped
 	for j := range c.view.Suspensions() {
@@ -27,14 +28,19 @@ func (c *cycle) suspensions() []stopped {
 			all = append(all, stopped{j, c.runningLevel(j)})
 		}
 	}
-	since := func(s stopped) pbs.Time {
-		if p := s.job.Run.Preemption; p != nil {
-			return p.At
+	type place struct{ byLoad, priority, since int64 }
+	of := func(s stopped) (at place) {
+		switch p := s.job.Run.Preemption; {
+		case s.job.StoppedByLoad() != nil:
+			at = place{1, c.priority(s.job.Queue), int64(s.job.Started)}
+		case p != nil:
+			at.since = int64(p.At)
 		}
-		return 0
+		return at
 	}
 	slices.SortStableFunc(all, func(a, b stopped) int {
-		return cmp.Or(cmp.Compare(b.level, a.level), cmp.Compare(since(a), since(b)))
+		x, y := of(a), of(b)
+		return cmp.Or(cmp.Compare(b.level, a.level), cmp.Compare(x.byLoad, y.byLoad), cmp.Compare(y.priority, x.priority), cmp.Compare(x.since, y.since))
 	})
 	return all
 }
@@ -45,9 +51,8 @@ func (c *cycle) resume(level int64) {
 	for len(c.stopped) > 0 && c.stopped[0].level >= level {
 		j := c.stopped[0].job
 		c.stopped = c.stopped[1:]
-		if len(c.plan.Resumes) < c.starts && c.mayRun(j) && c.within(j) && c.regain(j) {
-			c.plan.Resumes = append(c.plan.Resumes, j.ID)
-			c.planned(j)
+		if len(c.plan.Resumes) < c.starts && c.mayRun(j) && c.within(j) && c.calm(j) && c.regain(j) {
+			c.goesOn(j)
 			continue
 		}
 		if c.order.enforce && c.started(j.Queue) && j.MayBeTop() && len(c.tops) < mostTops && c.inside(j.Queue) == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
@@ -91,6 +92,9 @@ func text(e state.Event) string {
 		f.list("resources_used", e.Job.LastRun().Used)
 		if e.Text != "" {
 			f.add("resources_released", e.Text)
+		}
+		if s := e.Job.StoppedByLoad(); s != nil {
+			f.add("load_stop", pbs.ShortHost(string(s.Host))+":"+strings.Join(s.Indices, "+"))
 		}
 	case state.JobMoved:
 		f.add("destination", e.Text)

@@ -105,3 +105,17 @@ func TestOf_LogOnly(t *testing.T) {
 		t.Errorf("accounted: %+v", r)
 	}
 }
+
+// TestOf_SuspendedByLoad: a suspension by load says which load that was (specification: accounting section 2).
+func TestOf_SuspendedByLoad(t *testing.T) {
+	j := ordinary()
+	j.State, j.Run.Used = pbs.Running, nil
+	j.Run.LoadStop = &state.LoadStop{At: 5, Host: "hosta.site", Indices: []string{"r1m", "pg"}}
+	e := state.Event{Kind: state.JobSuspended, At: 1826791206 * second, Job: j, Text: "(hosta:ncpus=1)"}
+	for _, want := range []string{";z;12.srv;resources_released=(hosta:ncpus=1) load_stop=hosta:r1m+pg\n", ";z;12.srv;resources_released=(hosta:ncpus=1)\n"} {
+		if r, ok := acct.Of(e, time.UTC); !ok || !strings.HasSuffix(r.Line, want) {
+			t.Errorf("%q, want %q", r.Line, want)
+		}
+		j.Run.LoadStop = &state.LoadStop{At: 5}
+	}
+}

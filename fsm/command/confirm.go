@@ -32,6 +32,7 @@ func (c *OrderConfirmed) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	if c.Refusal != nil && suspends(o) {
 		notPreempted(tx, o.Job, o.RunCount, PreemptSuspend)
+		notStopped(tx, o.Job, o.RunCount)
 		return nil
 	}
 	if c.Refusal != nil && o.Kind == state.OrderCheckpoint {

@@ -80,6 +80,7 @@ var kinds = map[Kind]func() Command{
 	70: func() Command { return new(DeleteReservation) },
 	71: func() Command { return new(Reconfigure) },
 	72: func() Command { return new(KeepPending) },
+	73: func() Command { return new(StopForLoad) },
 }
 
 // numbers is kinds the other way round.

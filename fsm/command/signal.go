@@ -26,6 +26,10 @@ func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if err != nil || j == nil {
 		return err
 	}
+	if c.Signal == Suspend && j.Suspended() && j.StoppedByLoad() != nil {
+		takenOver(tx, m, j)
+		return nil
+	}
 	if Suspends(c.Signal) {
 		if err := maySuspend(tx, j, c.Signal); err != nil {
 			return err

@@ -77,7 +77,7 @@ func suspended(tx *state.Tx, o *state.Order) error {
 	}
 	next := *j
 	next.Substate = pbs.SubSuspended
-	if j.Preempting() {
+	if j.Preempting() || j.StoppedByLoad() != nil {
 		next.Substate = pbs.SubSchedSuspended
 	}
 	next.EditRun().StoppedAt = tx.Now()
@@ -107,8 +107,12 @@ func nothing(l resource.List) bool {
 }
 
 // resume takes back what a suspended job gave, and orders its processes to go on. Where it
-// is not free the job waits for the scheduler, unless that asked.
+// is not free the job waits for the scheduler, unless that asked, and so does one that is suspended by load.
 func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result) error {
+	if !c.Scheduled && c.Signal == Resume && j.StoppedByLoad() != nil {
+		tx.Emit(state.Event{Kind: state.JobSignaled, Job: j, By: m.Asker, Text: c.Signal})
+		return nil
+	}
 	next := *j
 	if err := retake(tx, &next); err != nil {
 		if c.Scheduled || c.Signal == AdminResume || pbs.CodeOf(err) != pbs.ResourceBusy {
@@ -120,6 +124,7 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 		return nil
 	}
 	next.ForgetStart() // it is told to suspended jobs, too
+	loadGone(tx, &next)
 	run := next.EditRun()
 	if run.Refused {
 		run.Refused, next.Comment = false, ""

@@ -78,13 +78,23 @@ func ThresholdsText(all []Threshold) string {
 
 // Shuts reports whether a value is beyond what the threshold lets jobs start with.
 func (t Threshold) Shuts(value resreq.Amount, increasing bool) bool {
+	return beyond(t.Start, value, increasing)
+}
+
+// Stops reports whether a value is beyond what the threshold lets jobs run with.
+func (t Threshold) Stops(value resreq.Amount, increasing bool) bool {
+	return beyond(t.Stop, value, increasing)
+}
+
+// beyond reports whether a value is more load than a bound, if there is one.
+func beyond(bound *resreq.Amount, value resreq.Amount, increasing bool) bool {
 	switch {
-	case t.Start == nil:
+	case bound == nil:
 		return false
 	case increasing:
-		return value > *t.Start
+		return value > *bound
 	}
-	return value < *t.Start
+	return value < *bound
 }
 
 // ReasonRecent is why jobs that JOB_ACCEPT_INTERVAL keeps from a host wait.

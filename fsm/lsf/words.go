@@ -56,7 +56,7 @@ var Terms = []Word{
 	{"`HOSTS` of a queue", "queue attribute `lsf_hosts`", "hosts and groups of hosts, `all`, `~name`"},
 	{"`RUNLIMIT` of a queue", "`resources_default.walltime`, `resources_max.walltime`", "default and maximum"},
 	{"`DESCRIPTION` of a queue", "queue attribute `comment`", ""},
-	{"loadSched, loadStop of a queue", "queue attribute `lsf_thresholds`", "`mem=100/20 r1m=3.5/4.5`; loadStop is only shown"},
+	{"loadSched, loadStop of a queue", "queue attribute `lsf_thresholds`", "`mem=100/20 r1m=3.5/4.5`: jobs start within loadSched, and are suspended beyond loadStop"},
 	{"`MXJ` of a host", "`resources_available.ncpus` of its vnode", "unless it is `!`"},
 	{"`Combined` of `bjobs -l`", "job attribute `lsf_combined`", "where the queue has a say"},
 	{"`Open`, `Closed`", "queue attribute `enabled`", "whether jobs may come"},

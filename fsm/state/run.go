@@ -40,6 +40,8 @@ type Run struct {
 	StoppedFor pbs.Time `cbor:"20,keyasint,omitempty"` // how long it was suspended in all, but for now
 	Refused    bool     `cbor:"22,keyasint,omitempty"` // hooks did not let it go on, as its comment says
 
+	LoadStop *LoadStop `cbor:"23,keyasint,omitempty"` // nil: nobody has suspended it by load; replaced, never written to
+
 	Fades []Fade `cbor:"21,keyasint,omitempty"` // of what it was given that it holds for a time only; replaced, never written to
 }
 

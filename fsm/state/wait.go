@@ -199,8 +199,12 @@ func (j *Job) Says(w Wait, kind bool) bool {
 // SetWait makes the reason why it waits the job's comment, in place of whatever anybody has said before.
 func (tx *Tx) SetWait(j *Job, w Wait) { j.Comment, j.Wait = "", tx.interner.wait(w) }
 
-// CommentText returns the comment: what a user, a hook or the server has said, or why the job waits.
+// CommentText returns the comment: what a user, a hook or the server has said, or why the job waits; while it is suspended by load, by
+// which.
 func (j *Job) CommentText() string {
+	if text := j.loadComment(); text != "" {
+		return text
+	}
 	if j.Comment == "" && j.Wait != nil {
 		return j.Wait.Comment()
 	}

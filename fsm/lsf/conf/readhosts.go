@@ -253,9 +253,6 @@ func (r *reader) batchHost(s section, e entry) {
 				r.unknown(s, x.key)
 			} else if t, ok := r.threshold(s, x); ok {
 				h.Thresholds = append(h.Thresholds, t)
-				if t.Stop != nil {
-					r.notYet(s, "loadStop of "+x.key+" of host "+name)
-				}
 			}
 		}
 	}

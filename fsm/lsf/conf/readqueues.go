@@ -127,9 +127,6 @@ func (q *queueReader) threshold(x setting) {
 		q.unknown(q.s, x.key)
 	} else if t, ok := q.reader.threshold(q.s, x); ok {
 		q.thresholds = append(q.thresholds, t.String())
-		if t.Stop != nil {
-			q.notYet(q.s, "loadStop of "+x.key+" of queue "+q.q.Name)
-		}
 	}
 }
 

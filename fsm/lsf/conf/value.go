@@ -11,12 +11,6 @@ import (
 
 func (r *reader) unknown(s section, key string) { r.warn(s, "unknown keyword %s; ignored", key) }
 
-// notYet tells of what is kept and shown, and has no effect.
-func (r *reader) notYet(s section, what string) { r.warn(s, "%s"+NotYet, what) }
-
-// NotYet ends the message for what a configuration may say, and what has no effect here yet.
-const NotYet = " is kept and shown, and has no effect yet"
-
 // invalid tells that a value is none of those that a keyword takes.
 func (r *reader) invalid(s section, key, value, expected string) {
 	r.warn(s, "%s is %s, expected %s; ignored", key, value, expected)

@@ -1,0 +1,51 @@
+package lsf
+
+import (
+	"slices"
+	"testing"
+
+	"rampart/fsm/resreq"
+)
+
+func TestThreshold_Stops(t *testing.T) {
+	all, err := ParseThresholds("r1m=3.5/4.5 mem=100/20 ut=90", resreq.Site{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		index       string
+		value       resreq.Amount
+		shuts, stop bool
+	}{
+		{"r1m", 3500, false, false},
+		{"r1m", 3501, true, false},
+		{"r1m", 4500, true, false},
+		{"r1m", 4501, true, true},
+		{"mem", 100 * resreq.Megabyte, false, false},
+		{"mem", 99 * resreq.Megabyte, true, false},
+		{"mem", 19 * resreq.Megabyte, true, true},
+		{"ut", 100 * resreq.One, true, false},
+	} {
+		x := all[slices.IndexFunc(all, func(x Threshold) bool { return x.Index == c.index })]
+		if rises := c.index != "mem"; x.Shuts(c.value, rises) != c.shuts || x.Stops(c.value, rises) != c.stop {
+			t.Errorf("%s of %d: shuts %v, stops %v", x, c.value, x.Shuts(c.value, rises), x.Stops(c.value, rises))
+		}
+	}
+}
+
+// What a comment says is read again, and of no other comment anything.
+func TestLoadComment(t *testing.T) {
+	indices := []string{"r1m", "pg", "licenses"}
+	comment := LoadComment("hosta", indices)
+	if host, got, ok := ReadLoadComment(comment); !ok || host != "hosta" || !slices.Equal(got, indices) {
+		t.Errorf("%q is read as %q %q", comment, host, got)
+	}
+	if got, want := ReasonStopped(indices), "The host load exceeded the following threshold(s): 1-minute CPU queue length: r1m; Paging rate: pg; External load index: licenses;"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, text := range []string{"", "Job run at Fri Apr 22 at 15:00 on (hosta:ncpus=1)", loadCommentBegin, loadCommentBegin + "hosta", loadCommentBegin + "hosta" + loadCommentThen, loadCommentBegin + loadCommentThen + "r1m"} {
+		if host, got, ok := ReadLoadComment(text); ok {
+			t.Errorf("%q is read as %q %q", text, host, got)
+		}
+	}
+}
