@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
@@ -52,6 +51,7 @@ type class struct {
 	several bool            // the job asks for more than one chunk
 	unit    bool            // its jobs have the placement set that they are in to themselves
 	units   *lsf.UnitLayout // how they may be over several placement sets; nil: they may not
+	agree   map[int]groups  // by term: the sets of which its chunks are in one; nil: of none
 
 	spans   bool   // it may span placement sets
 	spanAge uint64 // Planner.idleAge at which that was found out
@@ -106,23 +106,10 @@ func newClass(k key, t resource.Table, h considered, rest bool, w *where, layout
 			return c
 		}
 	}
-	if name := c.place.Group; name != "" {
-		c.groups = groups{keys: name, defs: keysOf(name, t), own: true}
-		for _, also := range layout.Same {
-			c.groups.keys, c.groups.defs = c.groups.keys+"&"+also, append(c.groups.defs, keysOf(also, t)...)
-		}
-		c.groups.together = len(layout.Same) > 0
-		if len(c.groups.defs) < 1+len(layout.Same) {
-			c.bad = pbs.Errorf(pbs.UnknownResource, "Unknown resource: %s", strings.Join(append([]string{name}, layout.Same...), ",")).Error()
-			return c
-		}
-	} else if u := layout.Units; u.Type != "" {
-		c.groups, c.units = groups{keys: u.Type, defs: keysOf(u.Type, t), own: true}, &u
-		if len(c.groups.defs) == 0 {
-			c.bad = pbs.Errorf(pbs.UnknownResource, "Unknown resource: %s", u.Type).Error()
-			return c
-		}
-	} else if k.groups != "" {
+	if c.bad = c.grouped(layout, t); c.bad != "" {
+		return c
+	}
+	if !c.groups.own && k.groups != "" {
 		c.groups = groups{keys: k.groups, defs: keysOf(k.groups, t), rest: rest}
 	}
 	c.unit = layout.Unit && c.groups.own
@@ -135,6 +122,9 @@ func newClass(k key, t resource.Table, h considered, rest bool, w *where, layout
 		ch.where = w
 		if len(layout.Kinds) == len(sel.Chunks) {
 			ch.stands(layout.Kinds[i])
+			if c.bad = c.agreeing(layout.Kinds[i], t); c.bad != "" {
+				return c
+			}
 		}
 		for k, ch := range onlyFirst(ch, len(c.chunks) == 0) {
 			c.chunks = append(c.chunks, ch)

@@ -131,7 +131,7 @@ func (c *cycle) open(cl *class) {
 	if c.bare == nil {
 		c.bare = c.planner.laid(c.idle)
 	}
-	if len(cl.groups.defs) > 0 {
+	if cl.inSets() {
 		c.bare.measured()
 	}
 	for _, n := range cl.sums {

@@ -120,13 +120,15 @@ func (c *cycle) gather(cl *class, m mode) (parts []state.Kept, from reach) {
 		return c.gatherOn(cl, m, []int{h}), reach{host: h}
 	case cl.units != nil:
 		return c.gatherOver(cl, m)
+	case cl.agree != nil:
+		return c.gatherTerms(cl, m)
 	case cl.groups.own && len(cl.groups.defs) > 0:
 		var most int64
 		for _, s := range c.free.sets(cl.groups) {
 			some := c.gatherOn(cl, m, s.hosts)
 			if n := (&state.Pending{Held: some}).Slots(); n > most && s.ncpus >= cl.slots() {
 				most, parts = n, some
-				from = reach{-1, func(o int) bool { _, in := slices.BinarySearch(s.hosts, o); return in }}
+				from = reach{-1, s.on}
 			}
 		}
 		return parts, from
@@ -151,8 +153,9 @@ func (c *cycle) bestHost(cl *class, m mode) int {
 			better.amount = megabyte
 		}
 	}
+	grouped := c.groupedHosts(cl)
 	for h := range c.free.through(cl, least) {
-		if !c.serves(h, cl, cl.chunks, cl.sums) {
+		if !grouped.on(h) || !c.serves(h, cl, cl.chunks, cl.sums) {
 			continue
 		}
 		slots, value := c.freeFor(h, cl, cl.chunks)
@@ -173,70 +176,18 @@ func (c *cycle) bestHost(cl *class, m mode) int {
 	return best
 }
 
-// gatherOn takes slots, and memory with them, of hosts in their order; nil: of all.
-func (c *cycle) gatherOn(cl *class, m mode, hosts []int) (parts []state.Kept) {
-	r := c.reserving
-	left := make([]int64, len(cl.chunks)) // slots of each kind of chunk that are still wanted
-	for i := range cl.chunks {
-		left[i] = times(cl.chunks[i].of(r.ncpus.Name), cl.chunks[i].count)
+// groupedHosts returns the hosts of all the sets that a class has asked for, nil where it has asked for none.
+func (c *cycle) groupedHosts(cl *class) *pset {
+	if !cl.groups.own || len(cl.groups.defs) == 0 {
+		return nil
 	}
-	wanted := cl.slots()
-	c.free.attempt()
-	take := func(h int) {
-		slots, mem := c.freeFor(h, cl, cl.chunks)
-		var k, want int64
-		for i := range cl.chunks {
-			ch := &cl.chunks[i]
-			per := ch.of(r.ncpus.Name)
-			if per == 0 || left[i] == 0 || !cl.single() && !c.serves(h, cl, cl.chunks[i:i+1], ch.needs) {
-				continue
-			}
-			some := min(slots-k, left[i])
-			if cl.apart() || ch.scatter {
-				some = min(some, per)
-			}
-			if some <= 0 {
-				continue
-			}
-			left[i], k = left[i]-some, k+some
-			if chunks := (some + per - 1) / per; ch.once(r.mem.Name) {
-				want += ch.of(r.mem.Name)
-			} else {
-				want += chunks * ch.of(r.mem.Name)
-			}
-			if cl.apart() {
-				break
-			}
-		}
-		if k == 0 {
-			return
-		}
-		wanted -= k
-		c.free.takesOn(h, cl.bounds, k)
-		if mem = min(mem, want); !m.memory {
-			mem = 0
-		}
-		kept := c.onNodes(h, cl, k, mem-mem%megabyte)
-		c.free.takesOf(h, cl.bounds, r.mem.Name, (&state.Pending{Held: kept}).Mem())
-		parts = append(parts, kept...)
+	all := &pset{}
+	for _, s := range c.free.grouped(cl.groups) {
+		all.hosts = append(all.hosts, s.hosts...)
 	}
-	if hosts != nil {
-		for _, h := range hosts {
-			if wanted > 0 {
-				take(h)
-			}
-		}
-	} else {
-		for h := range c.free.through(cl, r.oneSlot()) {
-			if take(h); wanted <= 0 {
-				break
-			}
-		}
-	}
-	if m.memory && cl.slots() == 1 && (&state.Pending{Held: parts}).Mem() == 0 {
-		return nil // a job of one slot keeps it with memory alone
-	}
-	return parts
+	slices.Sort(all.hosts)
+	all.hosts = slices.Compact(all.hosts)
+	return all
 }
 
 // onNodes parts what a host keeps among its vnodes.

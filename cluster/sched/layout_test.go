@@ -91,3 +91,37 @@ func TestLayout_Units(t *testing.T) {
 		b.want(c.layout+" "+c.sel, want)
 	}
 }
+
+// What is kept for a job that waits is of hosts that it may have: of no more compute units than it takes, of one at most that is too small for
+// it, of each its share, and of one group for each term.
+func TestLayout_Kept(t *testing.T) {
+	for _, c := range []struct {
+		place, layout, sel string
+		used               []string // hosts that have one cpu free
+		want               string
+	}{
+		{"free", "1 cus=arch:max=2", "6:ncpus=1", []string{"hosta"}, "1/0*hosta 2/0*hostb 2/0*hostc"},
+		{"free", "1 cus=arch:max=2:usable=3", "5:ncpus=1", []string{"hosta", "hostb", "hostc"}, "1/0*hosta 1/0*hostb 1/0*hostc"},
+		{"free", "1 cus=arch:usable=4", "6:ncpus=1", []string{"hosta"}, "1/0*hosta 2/0*hostb 2/0*hostc"},
+		{"free", "1 cus=arch:usable=4", "4:ncpus=1", []string{"hosta"}, "1/0*hosta 2/0*hostb 1/0*hostc"},
+		{"free", "1 cus=arch:balance", "6:ncpus=1", []string{"hosta"}, "1/0*hosta 1/0*hostb 2/0*hostc 1/0*hostd"},
+		{"free:group=color", "1 cus=arch:max=2", "4:ncpus=1", []string{"hostb", "hostc"}, "2/0*hosta 1/0*hostc"},
+		{"free", "1:same=color 2:same=color 3", "3:ncpus=1+2:ncpus=1+1:ncpus=1", []string{"hosta", "hostd"}, "runs (hosta:ncpus=1)+(hostc:ncpus=1)+(hostc:ncpus=1)+(hostb:ncpus=1)+(hostb:ncpus=1)+(hoste:ncpus=1)"},
+		{"free", "1:same=color 2:same=color 3", "3:ncpus=1+3:ncpus=1+4:ncpus=1", []string{"hosta", "hostb"}, "2/0*hoste 1/0*hosta 1/0*hostb 2/0*hostc 1/0*hostd"},
+		{"pack:group=arch", "1", "2:ncpus=1", []string{"hosta", "hostb", "hostc"}, "1/0*hosta"},
+	} {
+		b := newTurning(t)
+		b.resource("color", "string")
+		b.making("normal", "slot_reserve=20")
+		b.host("hoste", "hoste:ncpus=2")
+		b.host("hosta", "hosta:ncpus=2,arch=one,color=red")
+		b.host("hostb", "hostb:ncpus=2,arch=one,color=blue")
+		b.host("hostc", "hostc:ncpus=2,arch=two,color=red")
+		b.host("hostd", "hostd:ncpus=2,arch=three,color=blue")
+		for _, h := range append(c.used, "hostd") {
+			b.asking("on"+h, "1:ncpus=1:host="+h)
+		}
+		b.asking("j", c.sel, "Resource_List.place="+c.place, "lsf_layout="+c.layout)
+		b.want(c.layout+" "+c.sel, "j: "+c.want)
+	}
+}

@@ -148,7 +148,7 @@ func (p *Planner) count(lines []line) bool {
 	for i := range lines {
 		cl := p.asked(lines[i].class)
 		cl.lines++
-		once = once && len(cl.groups.defs) == 0
+		once = once && !cl.inSets()
 	}
 	return once
 }

@@ -223,7 +223,7 @@ func (p *Planner) asked(c *class) *class {
 				p.all.column(n.def)
 			}
 		}
-		if len(c.groups.defs) > 0 {
+		if c.inSets() {
 			p.all.measured()
 			p.widen(c)
 		}

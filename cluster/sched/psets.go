@@ -77,6 +77,9 @@ type pset struct {
 	hosts []int  // on which they are, in their order
 	ncpus int64  // that are offered
 	mem   int64
+
+	first string // of a set that has one value of each of several resources: that of the first one
+	rest  string // and those of the others
 }
 
 // has tells whether a node is in the set; all are in none.
@@ -109,11 +112,7 @@ func (g groups) id() string {
 // sets returns the placement sets of groups, the smallest first: a job must not break up a set that a bigger one needs.
 // Of sets of one size those come first of which less is free.
 func (w *world) sets(g groups) []*pset {
-	all, known := w.psets[g.id()]
-	if !known {
-		all = w.group(g)
-		w.psets[g.id()] = all
-	}
+	all := w.grouped(g)
 	if distinct(all) {
 		return all
 	}
@@ -131,6 +130,16 @@ func (w *world) sets(g groups) []*pset {
 	all = make([]*pset, len(sorted))
 	for k, l := range sorted {
 		all[k] = l.set
+	}
+	return all
+}
+
+// grouped returns the sets of groups by their sizes.
+func (w *world) grouped(g groups) []*pset {
+	all, known := w.psets[g.id()]
+	if !known {
+		all = w.group(g)
+		w.psets[g.id()] = all
 	}
 	return all
 }
@@ -192,6 +201,7 @@ func (w *world) group(g groups) []*pset {
 				s := named[value]
 				if s == nil {
 					s = &pset{name: def.Name + "=" + value}
+					s.first = s.name
 					named[value], all = s, append(all, s)
 				}
 				s.add(w, i)
@@ -280,18 +290,19 @@ func (w *world) findGrouped(c *class) (spec.ExecVnode, bool) {
 	}
 	all := w.sets(c.groups)
 	for _, s := range all {
-		if c.unit && !w.unused(s) {
+		if c.unit && !w.unused(w.unitOf(c, s)) {
 			continue
 		}
 		w.set = s
 		placed, ok := w.findIn(c)
-		if ok && c.unit {
-			placed = w.fillUp(s, c, placed)
+		if w.set = nil; !ok {
+			continue
 		}
-		if w.set = nil; ok {
-			w.foundIn = s.name
-			return placed, true
+		if c.unit {
+			placed = w.fillUp(w.unitOf(c, s), c, placed)
 		}
+		w.foundIn = s.name
+		return placed, true
 	}
 	switch {
 	case c.units != nil && c.place.Arrangement != spec.Pack:
@@ -314,11 +325,11 @@ func (p *Planner) widen(c *class) {
 
 // kept tells whether a class that fits nowhere would if it could span placement sets.
 func (w *world) kept(c *class) bool {
-	if len(c.groups.defs) == 0 {
+	if !c.inSets() {
 		return false
 	}
 	free := *c
-	free.groups = groups{}
+	free.groups, free.units, free.agree = groups{}, nil, nil
 	_, ok := w.fits(&free)
 	return ok
 }

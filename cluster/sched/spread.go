@@ -5,6 +5,9 @@ import "rampart/fsm/spec"
 // onSeveral places the chunks one after the other, on as many hosts as it takes: one on each
 // host when they are to be scattered, else as many as there is room for.
 func (w *world) onSeveral(c *class) (spec.ExecVnode, bool) {
+	if c.agree != nil {
+		return w.onTerms(c)
+	}
 	w.attempt()
 	placed := make(spec.ExecVnode, 0, c.total())
 	for _, ch := range c.chunks {

@@ -57,7 +57,7 @@ func (r *reserving) slimmed(cl *class, m mode) *class {
 	if s := r.slim[k]; s != nil {
 		return s
 	}
-	s := &class{key: cl.key, place: cl.place, groups: cl.groups, several: cl.several, spans: cl.spans, spanAge: cl.spanAge, bounds: cl.bounds, where: cl.where, by: cl.by, unit: cl.unit, units: cl.units}
+	s := &class{key: cl.key, place: cl.place, groups: cl.groups, several: cl.several, spans: cl.spans, spanAge: cl.spanAge, bounds: cl.bounds, where: cl.where, by: cl.by, unit: cl.unit, units: cl.units, agree: cl.agree}
 	for _, ch := range cl.chunks {
 		other := func(n need) bool { return !r.keepable(n, m) }
 		ch.needs, ch.again = slices.DeleteFunc(slices.Clone(ch.needs), other), slices.DeleteFunc(slices.Clone(ch.again), other)

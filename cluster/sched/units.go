@@ -5,25 +5,78 @@ import (
 	"slices"
 	"strings"
 
+	"rampart/fsm/lsf"
+	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
-	"rampart/fsm/state"
 )
 
 // What a requirement of LSF says of groups of hosts beyond one resource in which all of a job's hosts agree: several of these, a compute unit
 // to itself, or several compute units (specification: reservation section 2.1, rule 12).
 
+// grouped notes which sets a class has asked for, and returns why it cannot have them. The first resource is that of its compute units, if it
+// has asked for any.
+func (c *class) grouped(layout lsf.Layout, t resource.Table) (bad string) {
+	var names []string
+	if u := layout.Units; u.Type != "" {
+		names, c.units = append(names, u.Type), &u
+	}
+	if c.place.Group != "" {
+		names = append(append(names, c.place.Group), layout.Same...)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	c.groups, bad = groupsOf(names, t)
+	c.unit = layout.Unit
+	return bad
+}
+
+// agreeing notes in what the hosts of a term are to agree, and returns why they cannot.
+func (c *class) agreeing(l lsf.KindLayout, t resource.Table) (bad string) {
+	if len(l.Same) == 0 {
+		return ""
+	}
+	if c.agree == nil {
+		c.agree = map[int]groups{}
+	}
+	c.agree[l.Term], bad = groupsOf(l.Same, t)
+	return bad
+}
+
+// inSets tells whether a class, or a term of it, is in sets.
+func (c *class) inSets() bool { return len(c.groups.defs) > 0 || c.agree != nil }
+
+// groupsOf are the groups of hosts that have one value of each of some resources.
+func groupsOf(names []string, t resource.Table) (g groups, bad string) {
+	g = groups{own: true, keys: strings.Join(names, "&"), together: len(names) > 1}
+	for _, name := range names {
+		g.defs = append(g.defs, keysOf(name, t)...)
+	}
+	if len(g.defs) < len(names) {
+		return g, pbs.Errorf(pbs.UnknownResource, "Unknown resource: %s", strings.Join(names, ",")).Error()
+	}
+	return g, ""
+}
+
 // agreeing makes the sets of nodes that have the same values of all of some resources.
 func (w *world) agreeing(defs []resource.Def) []*pset {
+	type values struct{ first, rest string }
 	var all []*pset
-	named := map[string]*pset{}
+	named := map[values]*pset{}
 	for i := range w.nodes {
-		names := []string{""}
-		for _, def := range defs {
-			var longer []string
+		names := []values{{}}
+		for k, def := range defs {
+			var longer []values
 			for _, before := range names {
 				for _, value := range w.nodes[i].values(def) {
-					longer = append(longer, strings.TrimPrefix(before+","+def.Name+"="+value, ","))
+					next := before
+					if value = def.Name + "=" + value; k == 0 {
+						next.first = value
+					} else {
+						next.rest = strings.TrimPrefix(before.rest+","+value, ",")
+					}
+					longer = append(longer, next)
 				}
 			}
 			names = longer
@@ -31,13 +84,23 @@ func (w *world) agreeing(defs []resource.Def) []*pset {
 		for _, name := range names {
 			s := named[name]
 			if s == nil {
-				s = &pset{name: name}
+				s = &pset{name: strings.TrimSuffix(name.first+","+name.rest, ","), first: name.first, rest: name.rest}
 				named[name], all = s, append(all, s)
 			}
 			s.add(w, i)
 		}
 	}
 	return bySize(all)
+}
+
+// unitOf returns the whole compute unit of which a set is a part.
+func (w *world) unitOf(c *class, s *pset) *pset {
+	if !c.groups.together {
+		return s
+	}
+	def := c.groups.defs[0]
+	all := w.grouped(groups{keys: def.Name, defs: []resource.Def{def}, own: true})
+	return all[slices.IndexFunc(all, func(u *pset) bool { return u.name == s.first })]
 }
 
 // unused tells whether nobody has anything of a set.
@@ -66,38 +129,72 @@ type roomyUnit struct {
 	chunks, slots int
 }
 
+// agreedUnits are compute units, or the parts of them of which the hosts agree in what the class wants them to: those with the most room for it
+// first. They are looked at until it is clear that no more of them would do.
+type agreedUnits struct {
+	units []roomyUnit
+	rest  string
+	sum   int // chunks that the first ones have room for, as many as were looked at
+	over  bool
+}
+
 // overUnits finds room in several compute units: in as few as possible, and of those in the ones with the most room for the class.
 func (w *world) overUnits(c *class, all []*pset) (spec.ExecVnode, bool) {
 	total := c.total()
-	var units []roomyUnit
-	for _, s := range all {
-		placed, chunks, slots := w.rooms(c, s)
-		if w.undo(placed); chunks > 0 {
-			units = append(units, roomyUnit{s, chunks, slots})
-		}
-	}
-	slices.SortStableFunc(units, func(a, b roomyUnit) int {
-		return cmp.Or(cmp.Compare(b.slots, a.slots), cmp.Compare(b.chunks, a.chunks))
-	})
-	most := len(units)
-	if c.units.Max > 0 {
-		most = min(most, c.units.Max)
-	}
-	sum := 0
-	for k := range most {
-		if sum += units[k].chunks; k == 0 || sum < total {
-			continue
-		}
-		if placed, ok := w.onUnits(c, units[:k+1]); ok {
-			names := make([]string, 0, k+1)
-			for _, u := range units[:k+1] {
-				names = append(names, u.set.name)
+	groups := w.roomy(c, all)
+	for k, more := 0, true; more; k++ {
+		more = false
+		for _, g := range groups {
+			switch {
+			case g.over:
+				continue
+			case k == len(g.units), c.units.Max > 0 && k == c.units.Max, k > 0 && g.units[k-1].slots < c.units.Usable:
+				g.over = true // the next ones are no larger, and only one may be smaller than that
+				continue
 			}
-			w.foundIn = strings.Join(names, ",")
-			return placed, true
+			more = true
+			if g.sum += g.units[k].chunks; k == 0 || g.sum < total {
+				continue
+			}
+			if placed, ok := w.onUnits(c, g.units[:k+1]); ok {
+				w.foundIn = namesOf(g.units[:k+1])
+				return placed, true
+			}
 		}
 	}
 	return nil, false
+}
+
+func namesOf(units []roomyUnit) string {
+	names := make([]string, len(units))
+	for i, u := range units {
+		names[i] = u.set.name
+	}
+	return strings.Join(names, ",")
+}
+
+// roomy returns the units that a class may have, with the room for it that is in each.
+func (w *world) roomy(c *class, all []*pset) (groups []*agreedUnits) {
+	for _, s := range all {
+		if c.unit && !w.unused(w.unitOf(c, s)) {
+			continue
+		}
+		placed, chunks, slots := w.rooms(c, s)
+		if w.undo(placed); chunks == 0 {
+			continue
+		}
+		at := slices.IndexFunc(groups, func(g *agreedUnits) bool { return g.rest == s.rest })
+		if at < 0 {
+			at, groups = len(groups), append(groups, &agreedUnits{rest: s.rest})
+		}
+		groups[at].units = append(groups[at].units, roomyUnit{s, chunks, slots})
+	}
+	for _, g := range groups {
+		slices.SortStableFunc(g.units, func(a, b roomyUnit) int {
+			return cmp.Or(cmp.Compare(b.slots, a.slots), cmp.Compare(b.chunks, a.chunks))
+		})
+	}
+	return groups
 }
 
 // rooms takes as much of a class as a unit has room for, and returns how many chunks and slots that is.
@@ -147,41 +244,10 @@ func (w *world) onUnits(c *class, units []roomyUnit) (spec.ExecVnode, bool) {
 		w.undo(whole)
 		return nil, false
 	}
-	return whole, true
-}
-
-// gatherOver returns what can be kept for a job that may be over several compute units: of as many as it may have, of which most can be kept, or,
-// where these could never hold it, of the largest.
-func (c *cycle) gatherOver(cl *class, m mode) (parts []state.Kept, from reach) {
-	type unit struct {
-		set *pset
-		now int64
-	}
-	var units []unit
-	for _, s := range c.free.sets(cl.groups) {
-		units = append(units, unit{s, (&state.Pending{Held: c.gatherOn(cl, m, s.hosts)}).Slots()})
-	}
-	most := len(units)
-	if cl.units.Max > 0 {
-		most = min(most, cl.units.Max)
-	}
-	offered := func() (sum int64) {
-		for _, u := range units[:most] {
-			sum = plus(sum, u.set.ncpus)
+	if c.unit {
+		for _, u := range units {
+			whole = w.fillUp(w.unitOf(c, u.set), c, whole)
 		}
-		return sum
 	}
-	slices.SortStableFunc(units, func(a, b unit) int { return cmp.Compare(b.now, a.now) })
-	if offered() < cl.slots() {
-		slices.SortStableFunc(units, func(a, b unit) int { return cmp.Compare(b.set.ncpus, a.set.ncpus) })
-	}
-	if offered() < cl.slots() {
-		return nil, reach{}
-	}
-	hosts := []int{}
-	for _, u := range units[:most] {
-		hosts = append(hosts, u.set.hosts...)
-	}
-	slices.Sort(hosts)
-	return c.gatherOn(cl, m, slices.Compact(hosts)), reach{-1, func(o int) bool { _, in := slices.BinarySearch(hosts, o); return in }}
+	return whole, true
 }

@@ -9,7 +9,7 @@ import (
 // A Layout says of the kinds of chunks of a select what the select and its place cannot: it is the job attribute lsf_layout.
 type Layout struct {
 	Kinds []KindLayout // one for each kind of chunk, in their order
-	Unit  bool         // the job has the compute unit that its hosts are in to itself
+	Unit  bool         // the job has the compute units that its hosts are in to itself
 	Units UnitLayout   // how the hosts are over compute units, where they may be in several
 	Same  []string     // resources in which its hosts are to agree, beside that of its place
 	Alone bool         // and it is to have its hosts to itself also where a later requirement does not ask for the unit
@@ -20,6 +20,7 @@ type KindLayout struct {
 	Term    int      // of the requirement, from 1 on
 	Scatter bool     // no two chunks of the term are on one host
 	Once    []string // resources that a host gives to the first of the term's chunks on it, and to no other
+	Same    []string // resources in which the hosts of the term are to agree
 }
 
 // The words of a layout.
@@ -75,7 +76,7 @@ func readUnits(text string) (u UnitLayout) {
 
 // Given reports whether the layout says anything.
 func (l Layout) Given() bool {
-	return l.Unit || len(l.Same) > 0 || l.Units.Type != "" || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once) > 0 })
+	return l.Unit || len(l.Same) > 0 || l.Units.Type != "" || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once) > 0 || len(k.Same) > 0 })
 }
 
 // Once reports whether a host gives a resource to some kind of chunk once.
@@ -83,7 +84,7 @@ func (l Layout) Once(resource string) bool {
 	return slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return slices.Contains(k.Once, resource) })
 }
 
-// String prints the layout as the attribute has it: "1:once=mem 2:scatter unit alone same=color,model".
+// String prints the layout as the attribute has it: "1:once=mem 2:scatter:same=disk unit alone same=color,model".
 func (l Layout) String() string {
 	var words []string
 	for _, k := range l.Kinds {
@@ -93,6 +94,9 @@ func (l Layout) String() string {
 		}
 		if len(k.Once) > 0 {
 			word += ":" + layoutOnce + strings.Join(k.Once, ",")
+		}
+		if len(k.Same) > 0 {
+			word += ":" + layoutSame + strings.Join(k.Same, ",")
 		}
 		words = append(words, word)
 	}
@@ -135,6 +139,8 @@ func ReadLayout(text string) (l Layout) {
 		for _, part := range parts[1:] {
 			if names, once := strings.CutPrefix(part, layoutOnce); once {
 				k.Once = strings.Split(names, ",")
+			} else if names, same := strings.CutPrefix(part, layoutSame); same {
+				k.Same = strings.Split(names, ",")
 			} else {
 				k.Scatter = k.Scatter || part == layoutScatter
 			}

@@ -118,6 +118,7 @@ func TestShaped(t *testing.T) {
 		{text: "rusage[mem=10:disk=2]", slots: 3, sel: "3:ncpus=1:mem=10mb:disk=2", place: "free", layout: "1:once=mem,disk", describe: "rusage[mem=10:disk=2]"},
 		{text: "same[model]", slots: 2, sel: "2:ncpus=1", place: "free", describe: "-"},
 		{text: "same[color:type]", slots: 2, sel: "2:ncpus=1", place: "free:group=color", layout: "1 same=arch", describe: "same[color]"},
+		{text: "2*{same[color]}+3*{span[ptile=1] same[type:color:model]}", slots: 5, sel: "2:ncpus=1+3:ncpus=1", place: "free", layout: "1:same=color 2:scatter:same=arch,color", describe: "2*{}+3*{}"},
 		{text: "same[model:color]", slots: 2, sel: "2:ncpus=1", place: "free:group=color", describe: "same[color]"},
 	} {
 		s, err := shaped(c.text, c.slots, c.host)
@@ -196,23 +197,24 @@ func TestShaped_Units(t *testing.T) {
 	for text, want := range map[string]string{
 		"cu[type=rack:maxcus=1]":               "free:group=rack",
 		"cu[maxcus=1:pref=maxavail]":           "free:group=rack",
-		"cu[type=rack]":                        "free",
+		"cu[type=rack]":                        "free cus=rack",
 		"same[rack] cu[type=rack:maxcus=1]":    "free:group=rack",
 		"span[hosts=1] cu[type=rack:maxcus=1]": "pack:group=rack",
-		"cu[type=rack:maxcus=1:excl]":          "free:exclhost:group=rack",
-		"cu[type=rack:excl]":                   "excl needs maxcus=1",
+		"cu[type=rack:maxcus=1:excl]":          "free:exclhost:group=rack unit",
+		"cu[type=rack:excl]":                   "free:exclhost unit cus=rack",
 		"cu[type=rack:maxcus=2]":               "free cus=rack:max=2",
 		"cu[balance]":                          "free cus=rack:balance",
 		"cu[usablecuslots=3:maxcus=4]":         "free cus=rack:max=4:usable=3",
 		"cu[maxcus=1:balance]":                 "free:group=rack",
-		"cu[balance:usablecuslots=3]":          "of balance and usablecuslots a job may ask for one",
-		"same[color] cu[maxcus=2]":             "beside same[] is not supported yet, but with maxcus=1",
-		"cu[maxcus=2:excl]":                    "excl needs maxcus=1",
+		"cu[balance:usablecuslots=3]":          "free cus=rack:usable=3:balance",
+		"same[color] cu[maxcus=2]":             "free:group=color cus=rack:max=2",
+		"cu[maxcus=2:excl]":                    "free:exclhost unit cus=rack:max=2",
 		"cu[type=row]":                         "no host has a resource row",
 		"same[color] cu[type=rack:maxcus=1]":   "free:group=rack same=color",
-		"same[color] cu[maxcus=1:excl]":        "beside same[] of something else is not supported yet",
+		"same[color] cu[maxcus=1:excl]":        "free:exclhost:group=rack unit same=color",
+		"same[color:type] cu[excl]":            "free:exclhost:group=color unit cus=rack same=arch",
 		"same[rack:color] cu[maxcus=1]":        "free:group=rack same=color",
-		"same[rack] cu[maxcus=1:excl]":         "free:exclhost:group=rack",
+		"same[rack] cu[maxcus=1:excl]":         "free:exclhost:group=rack unit",
 	} {
 		r, err := resreq.Parse(text, known)
 		if err != nil {
@@ -220,11 +222,14 @@ func TestShaped_Units(t *testing.T) {
 		}
 		s, err := Shaped(Request{Requirement: r, Slots: 2}, defs, known)
 		got := s.Place.String()
-		if len(s.Layout.Same) > 0 {
-			got += " same=" + strings.Join(s.Layout.Same, ",")
+		if s.Layout.Unit {
+			got += " unit"
 		}
 		if u := s.Layout.Units; u.Type != "" {
 			got += " " + u.String()
+		}
+		if len(s.Layout.Same) > 0 {
+			got += " same=" + strings.Join(s.Layout.Same, ",")
 		}
 		if read := ReadLayout(s.Layout.String()); err == nil && !reflect.DeepEqual(read, s.Layout) {
 			t.Errorf("%s: %q is read as %+v", text, s.Layout, read)

@@ -159,7 +159,8 @@ func (s *shaper) term(t resreq.Term, number int, several bool) error {
 	if several && s.shape.Where.Given() {
 		return unsupported("select[%s] in a term of a compound requirement is not supported yet: there a selection is of boolean resources, and of texts with ==, joined by &&", s.shape.Where)
 	}
-	if err := s.same(t.Same, several); err != nil {
+	same, err := s.same(t.Same, several)
+	if err != nil {
 		return err
 	}
 	if err := s.units(t.CU); err != nil {
@@ -201,7 +202,7 @@ func (s *shaper) term(t resreq.Term, number int, several bool) error {
 			return err
 		}
 		s.chunk(c.count, c.slots, onHost, wanted)
-		kind := KindLayout{Term: number, Scatter: several && t.Span.Ptile > 0}
+		kind := KindLayout{Term: number, Scatter: several && t.Span.Ptile > 0, Same: same}
 		if whole > 1 && t.Span.Ptile == 0 {
 			kind.Once = once
 		}
@@ -258,29 +259,27 @@ func (s *shaper) wanted(sel resreq.Select) (resource.List, error) {
 	return items, nil
 }
 
-// same keeps all chunks on hosts with one value of each of some resources. In a resource that no host has all of them are the same.
-func (s *shaper) same(all []string, several bool) error {
+// same keeps all chunks on hosts with one value of each of some resources, or, where there are several terms, those of one: it returns what is
+// for these. In a resource that no host has all of them are the same.
+func (s *shaper) same(all []string, several bool) (ofTerm []string, err error) {
 	var names []string
 	for _, name := range all {
 		if model, ok := modelNames[name]; ok {
 			name = model
 		}
-		if _, known := s.table.Resource(name); known {
+		if def, known := s.table.Resource(name); known && !def.AtHost() {
+			return nil, unsupported("same[%s] is not supported: it is no resource of hosts", name)
+		} else if known && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	for _, name := range names {
-		switch def, _ := s.table.Resource(name); {
-		case several:
-			return unsupported("same[] in a term of a compound requirement is not supported yet")
-		case !def.AtHost():
-			return unsupported("same[%s] is not supported: it is no resource of hosts", name)
-		}
+	if several {
+		return names, nil
 	}
 	for _, name := range slices.Backward(names) {
 		s.within(name)
 	}
-	return nil
+	return nil, nil
 }
 
 // units keeps all chunks in one compute unit, where the job may have no more, or over several as it says: the type of the units is a
@@ -294,27 +293,17 @@ func (s *shaper) units(cu resreq.CU) error {
 		kind = s.site.UnitTypes[0]
 	}
 	def, known := s.table.Resource(kind)
-	over := UnitLayout{Type: kind, Max: cu.MaxCUs, Usable: cu.UsableCUSlots, Balance: cu.Balance}
-	switch several := over != (UnitLayout{Type: kind}) && cu.MaxCUs != 1; {
+	switch {
 	case kind == "":
 		return unsupported("cu[%s] is not supported: there are no compute units", cu)
-	case cu.Excl && cu.MaxCUs != 1:
-		return unsupported("cu[%s] is not supported yet: excl needs maxcus=1", cu)
-	case cu.Balance && cu.UsableCUSlots > 0:
-		return unsupported("cu[%s] is not supported: of balance and usablecuslots a job may ask for one", cu)
 	case !known || !def.AtHost():
 		return unsupported("cu[%s] is not supported: no host has a resource %s", cu, kind)
-	case several && s.shape.Place.Group != "":
-		return unsupported("cu[%s] beside same[] is not supported yet, but with maxcus=1", cu)
-	case several:
-		s.shape.Layout.Units = over
 	case cu.MaxCUs == 1:
 		s.within(kind)
+	default:
+		s.shape.Layout.Units = UnitLayout{Type: kind, Max: cu.MaxCUs, Usable: cu.UsableCUSlots, Balance: cu.Balance}
 	}
 	if cu.Excl {
-		if len(s.shape.Layout.Same) > 0 {
-			return unsupported("cu[%s] beside same[] of something else is not supported yet", cu)
-		}
 		s.shape.Layout.Unit, s.shape.Place.Sharing = true, spec.ExclusiveHost
 	}
 	return nil
