@@ -107,3 +107,28 @@ func (l *Loop) AskDynamic(ctx context.Context, v *state.View) map[string]string 
 func Opens(v *state.View, j *state.Job, now, long pbs.Time) (pbs.Time, bool) {
 	return newHours(v, now).opens(j, now, long)
 }
+
+// Estimates returns when and where jobs that wait for one host could start beside all that a cycle has planned: by looking at each host when
+// something is given back there, and, before and after that, by going through the times to come with all vnodes.
+func (p *Planner) Estimates(v *state.View, now pbs.Time) (onOne, walked, again []string) {
+	waits := p.prepare(v, now)
+	c := p.begin(v, now)
+	c.run(newLanes(waits, p.lineup.sorted, &p.order))
+	if c.future == nil {
+		return nil, nil, nil
+	}
+	walk := func(enough fitness) bool { return c.ahead(false, enough) }
+	for of := range v.Classes() {
+		for j := range v.JobsOf(of) {
+			cl := p.known(v, of)
+			if c.inside(of.Queue) != nil || !c.oneHost(cl) {
+				continue
+			}
+			tell := func(t top, ok bool) string { return fmt.Sprint(j.ID, ok, t.start, t.run) }
+			walked = append(walked, tell(c.estimateBy(j, cl, now, walk)))
+			onOne = append(onOne, tell(c.estimateAhead(j, cl, now)))
+			again = append(again, tell(c.estimateBy(j, cl, now, walk)))
+		}
+	}
+	return onOne, walked, again
+}

@@ -183,6 +183,9 @@ func (h *hours) crossesBy(j *state.Job, end pbs.Time) state.WaitCode {
 	return state.WaitCrossPrime
 }
 
+// always reports whether jobs of a queue may start at any time, if they may at one.
+func (h *hours) always() bool { return len(h.all) == 0 && h.days == nil }
+
 // mostSteps bounds how many windows are looked at for a start: the turns of two weeks, after which they are much the same again.
 const mostSteps = 30
 

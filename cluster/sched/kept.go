@@ -25,6 +25,7 @@ type kept struct {
 	reads         uint64     // of calendars, until now
 	made, spare   []*lasting // by the cycle, and those of earlier ones
 	scratch       *world     // of later
+	counted       counted    // the same
 }
 
 // letGo ends a cycle: its view is not kept.

@@ -11,12 +11,12 @@ import (
 
 // ahead goes through the times at which something is given back, until what is free then, and stays so as long as is
 // asked for, is enough. Who asks for ever does not count on the end of runs without a walltime.
-func (c *cycle) ahead(forever bool, enough func(w *world, at pbs.Time) bool) bool {
+func (c *cycle) ahead(forever bool, enough fitness) bool {
 	return c.aheadFrom(c.free, forever, enough)
 }
 
 // aheadFrom is ahead of what is free now in a world.
-func (c *cycle) aheadFrom(now *world, forever bool, enough func(w *world, at pbs.Time) bool) bool {
+func (c *cycle) aheadFrom(now *world, forever bool, enough fitness) bool {
 	f := c.future
 	f.kept.timeline.follow(f, now)
 	w := now.copyTo(f.kept.scratch)
@@ -56,7 +56,7 @@ func (c *cycle) endsAt(w *world, e event) {
 	if !ok {
 		return
 	}
-	for _, it := range e.items {
+	for _, it := range e.hold.Items {
 		w.countOn(c.planner.boundsOf(j), w.nodes[e.node].host, it.Resource, -it.Amount)
 	}
 }
@@ -65,15 +65,11 @@ func (c *cycle) endsAt(w *world, e event) {
 func (w *world) happen(e event) {
 	n := &w.nodes[e.node]
 	h := &w.hosts[n.host]
-	sign := int64(1)
-	if e.takes {
-		sign = -1
-	}
-	for _, it := range e.items {
-		if c := w.columns.of(it.Resource); c != nil {
-			c.add(int(e.node), sign*it.Amount)
+	e.change(func(resource string, by int64) {
+		if c := w.columns.of(resource); c != nil {
+			c.add(int(e.node), by)
 		}
-	}
+	})
 	switch {
 	case !e.kind.Uses():
 		return
@@ -94,6 +90,17 @@ func (w *world) happen(e event) {
 
 // estimateAhead is estimate where there are reservations: what they are to have is kept for them.
 func (c *cycle) estimateAhead(j *state.Job, cl *class, since pbs.Time) (top, bool) {
+	if since <= c.now && c.oneHost(cl) {
+		return c.estimateBy(j, cl, since, func(enough fitness) bool { return c.aheadOnOne(cl, enough) })
+	}
+	return c.estimateBy(j, cl, since, func(enough fitness) bool { return c.ahead(false, enough) })
+}
+
+// fitness tells whether what is free in a world at a time, and stays so, is enough.
+type fitness func(w *world, at pbs.Time) bool
+
+// estimateBy is estimateAhead by what goes through the times to come.
+func (c *cycle) estimateBy(j *state.Job, cl *class, since pbs.Time, ahead func(fitness) bool) (top, bool) {
 	var t top
 	long, short := walltime(j), least(j)
 	fits := func(w *world, at pbs.Time) bool {
@@ -116,7 +123,8 @@ func (c *cycle) estimateAhead(j *state.Job, cl *class, since pbs.Time) (top, boo
 	case start > c.now && fits(c.free, c.now):
 		return t, true
 	}
-	return t, c.ahead(false, fits)
+	found := ahead(fits)
+	return t, found
 }
 
 // windowBeyond returns the window of a job for which there is room at a time and which is to start later.

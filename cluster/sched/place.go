@@ -84,6 +84,12 @@ func (w *world) onOne(c *class) (spec.ExecVnode, bool) {
 	if !ok {
 		return nil, false
 	}
+	if w.lone > 0 {
+		if h := w.lone - 1; only < 0 && w.suffices(h, c.sums) || only == h {
+			return w.try(h, c)
+		}
+		return nil, false
+	}
 	if only >= 0 {
 		w.rankAgain()
 		return w.try(only, c)

@@ -15,12 +15,51 @@ type event struct {
 	at    pbs.Time // calendar.Forever: the end of a run of which nobody knows when
 	n     uint64   // no two have the same
 	hold  *calendar.Hold
-	items []calendar.Amount // of the hold, as all that follows: a cycle goes through very many events
+	usual [len(usualResources)]int64 // of the hold, as all that follows: a cycle goes through very many events, and reads no holds
 	node  int32
 	takes bool
 	kind  calendar.Kind
 	alone bool
 	host  bool
+	more  bool // it has of other resources, too
+}
+
+// usualResources are those of which events know the amounts.
+var usualResources = [...]string{"ncpus", "mem"}
+
+// newEvent returns the beginning or the end of a hold.
+func newEvent(at pbs.Time, n uint64, h *calendar.Hold, node int32, takes bool) event {
+	e := event{at: at, n: n, hold: h, node: node, takes: takes, kind: h.Kind, alone: h.Alone, host: h.Host}
+	for i := range h.Items {
+		k := slices.Index(usualResources[:], h.Items[i].Resource)
+		if k < 0 {
+			e.more = true
+			continue
+		}
+		e.usual[k] += h.Items[i].Amount
+	}
+	return e
+}
+
+// change adds what the event gives to what a node has free of each resource, or takes it away.
+func (e *event) change(add func(resource string, by int64)) {
+	sign := int64(1)
+	if e.takes {
+		sign = -1
+	}
+	for k, amount := range e.usual {
+		if amount != 0 {
+			add(usualResources[k], sign*amount)
+		}
+	}
+	if !e.more {
+		return
+	}
+	for _, it := range e.hold.Items {
+		if !slices.Contains(usualResources[:], it.Resource) {
+			add(it.Resource, sign*it.Amount)
+		}
+	}
 }
 
 // compare tells which event comes first: who gives back makes room for who takes.
@@ -111,7 +150,7 @@ func (t *timeline) renew() {
 func (t *timeline) list(all []event, holds []*calendar.Hold, node int32, now pbs.Time) []event {
 	add := func(at pbs.Time, h *calendar.Hold, takes bool) {
 		t.n++
-		all = append(all, event{at, t.n, h, h.Items, node, takes, h.Kind, h.Alone, h.Host})
+		all = append(all, newEvent(at, t.n, h, node, takes))
 	}
 	for _, h := range holds {
 		if h.From > now {

@@ -25,6 +25,7 @@ type world struct {
 	tried   int    // number of the present attempt
 	touched []int  // hosts of which it has taken
 	set     *pset  // in which its vnodes must be; nil: any
+	lone    int    // the only host that is looked at, counted from 1; 0: all are
 	foundIn string // name of the set in which the last one was found; empty: in none
 
 	psets map[string][]*pset // by what makes them
