@@ -18,7 +18,7 @@ const (
 // lead is one spell of leadership: it starts the term, then does the duties until
 // ctx ends. term.Run sees to it that there is never a second one beside it.
 func (r *Replica) lead(ctx context.Context) error {
-	n := r.node.Load()
+	n := r.raft.node.Load()
 	r.spell.begin(ctx)
 	defer r.spell.end()
 	r.batch.accept()
@@ -91,7 +91,7 @@ func (r *Replica) replayed(ctx context.Context, n *node) error {
 	if !r.cfg.Hot && r.cfg.Rename == nil {
 		return nil
 	}
-	if err := r.await(ctx, n, n.raft.Barrier(0)); err != nil {
+	if err := r.raft.await(ctx, n, n.raft.Barrier(0)); err != nil {
 		return entryError(err)
 	}
 	return nil

@@ -61,7 +61,7 @@ func (c clocks) times() []pbs.Time {
 
 // readClocks asks all other voters at once, and is content with a majority.
 func (r *Replica) readClocks(ctx context.Context, n *node) (clocks, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.far(clockTimeout))
+	ctx, cancel := context.WithTimeout(ctx, r.pace.far(clockTimeout))
 	defer cancel()
 	others := n.otherVoters()
 	answers := make(chan time.Duration, len(others))
@@ -75,7 +75,7 @@ func (r *Replica) readClocks(ctx context.Context, n *node) (clocks, error) {
 			}
 		}()
 	}
-	offsets, err := collect(answers, failures, len(others), n.quorum()-1, r.far(clockLaggards), cancel)
+	offsets, err := collect(answers, failures, len(others), n.quorum()-1, r.pace.far(clockLaggards), cancel)
 	if err != nil {
 		return clocks{}, fmt.Errorf("read the voters' clocks: %w", err)
 	}
@@ -118,7 +118,7 @@ func (r *Replica) clockOffset(ctx context.Context, s raft.Server) (time.Duration
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", member.NameOf(s.ID), err)
 	}
-	if took := time.Since(began); took > r.far(clockTimeout) {
+	if took := time.Since(began); took > r.pace.far(clockTimeout) {
 		return 0, fmt.Errorf("%s: the answer was read after %s", member.NameOf(s.ID), took)
 	}
 	took := r.cfg.Clock().Sub(sent)

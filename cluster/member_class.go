@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"time"
 
 	"rampart/cluster/member"
 	"rampart/fsm/command"
@@ -11,10 +10,7 @@ import (
 
 // Class returns with the times of which class this replica runs. It takes up another one when
 // it is started next: Raft cannot change the lease of its leader while it runs.
-func (r *Replica) Class() pbs.RTTClass { return r.class }
-
-// far stretches a time that suits replicas of one site.
-func (r *Replica) far(d time.Duration) time.Duration { return d * time.Duration(r.class.Factor()) }
+func (r *Replica) Class() pbs.RTTClass { return r.pace.class }
 
 // keepClass is a duty of the leader: it puts the class with which the cluster was founded into
 // the state. Whoever joined was told it.

@@ -36,8 +36,8 @@ func (r *Replica) removed() {
 // MayRemove refuses to remove a replica when those that are left, and answer, would be no
 // quorum.
 func (r *Replica) MayRemove(ctx context.Context, name pbs.ReplicaName) error {
-	n := r.node.Load()
-	if n == nil || !n.isLeader() {
+	n := r.raft.leading()
+	if n == nil {
 		return fmt.Errorf("remove %s: %w", name, ErrNotLeader)
 	}
 	return member.MayRemove(r.look(ctx, n), name)
@@ -57,8 +57,8 @@ func (r *Replica) FinishRemoval(ctx context.Context, name pbs.ReplicaName) error
 }
 
 func (r *Replica) eachLeaving(name pbs.ReplicaName, do func(n *node, x state.Removal) error) error {
-	n := r.node.Load()
-	if n == nil || !n.isLeader() {
+	n := r.raft.leading()
+	if n == nil {
 		return fmt.Errorf("remove %s: %w", name, ErrNotLeader)
 	}
 	var errs []error

@@ -22,7 +22,7 @@ const replaceAfter = 30 * time.Second
 func (r *Replica) promote(ctx context.Context, n *node, k *member.Roll, s raft.Server) error {
 	v := r.cfg.Machine.View()
 	if _, decided := v.Replacing(string(s.ID)); !decided && v.Cluster().FeatureLevel >= command.LevelMembers {
-		dead, wait := k.Dead(v, time.Now(), r.far(replaceAfter))
+		dead, wait := k.Dead(v, time.Now(), r.pace.far(replaceAfter))
 		if wait {
 			return nil
 		}

@@ -34,8 +34,8 @@ var errOtherServer = errors.New("another server answers at this address")
 // first: it is the same host without its memory, and must not be counted twice.
 // Only the leader does this; repeating it does no harm.
 func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
-	n := r.node.Load()
-	if n == nil || !n.isLeader() {
+	n := r.raft.leading()
+	if n == nil {
 		return fmt.Errorf("add replica %s: %w", joined.Name, ErrNotLeader)
 	}
 	id, addr := raft.ServerID(joined.ServerID), raft.ServerAddress(joined.Address)
@@ -177,8 +177,8 @@ func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member
 // Transfer hands leadership to the named replica, or to the best one if the name
 // is empty, and returns when this replica no longer leads.
 func (r *Replica) Transfer(ctx context.Context, to pbs.ReplicaName) error {
-	n := r.node.Load()
-	if n == nil || !n.isLeader() {
+	n := r.raft.leading()
+	if n == nil {
 		return fmt.Errorf("transfer leadership: %w", ErrNotLeader)
 	}
 	return r.transfer(ctx, n, to)
@@ -214,14 +214,4 @@ type Member struct {
 }
 
 // Members returns the replicas of the cluster; nobody before Raft runs here.
-func (r *Replica) Members() []Member {
-	n := r.node.Load()
-	if n == nil {
-		return nil
-	}
-	var all []Member
-	for _, s := range n.servers() {
-		all = append(all, Member{Name: member.NameOf(s.ID), Address: string(s.Address), Voter: s.Suffrage == raft.Voter, Self: s.ID == r.id})
-	}
-	return all
-}
+func (r *Replica) Members() []Member { return r.raft.members() }

@@ -63,7 +63,7 @@ func (r *Replica) proposeAlone(e command.Entry, commands ...command.Command) err
 	if err != nil {
 		return err
 	}
-	outcomes, err := result(r.applyEntry(data))
+	outcomes, err := result(r.raft.apply(data))
 	if err != nil {
 		return fmt.Errorf("propose %T: %w", commands[0], err)
 	}
@@ -71,15 +71,6 @@ func (r *Replica) proposeAlone(e command.Entry, commands ...command.Command) err
 		return fmt.Errorf("propose %T: %d outcomes", commands[0], len(outcomes))
 	}
 	return outcomes[0].Err()
-}
-
-func (r *Replica) applyEntry(data []byte) raft.ApplyFuture {
-	n := r.node.Load()
-	if n == nil || !n.isLeader() {
-		return failedApply{raft.ErrNotLeader}
-	}
-	f := n.raft.Apply(data, 0)
-	return awaitedApply{f, func() error { return r.await(context.Background(), n, f) }}
 }
 
 // result waits for an entry to be applied here, or not.
@@ -104,10 +95,3 @@ func entryError(err error) error {
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 }
-
-// failedApply is an entry that did not even reach Raft.
-type failedApply struct{ err error }
-
-func (f failedApply) Error() error  { return f.err }
-func (f failedApply) Response() any { return nil }
-func (f failedApply) Index() uint64 { return 0 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -125,7 +123,7 @@ func (r *Replica) enterNaming(ctx context.Context, p command.Proposal) (leave fu
 	}
 	leave = func(err error) {
 		index := r.cfg.Machine.View().Index()
-		if n := r.node.Load(); n != nil && errors.Is(err, ErrOutcomeUnknown) {
+		if n := r.raft.node.Load(); n != nil && errors.Is(err, ErrOutcomeUnknown) {
 			index = n.raft.LastIndex()
 		}
 		r.naming.leave(index)
@@ -157,15 +155,4 @@ func namesBlobs(v *state.View) bool {
 }
 
 // Voters names the servers that vote; "" before Raft runs here.
-func (r *Replica) Voters() string {
-	n := r.node.Load()
-	if n == nil {
-		return ""
-	}
-	var ids []string
-	for _, s := range n.voters() {
-		ids = append(ids, string(s.ID))
-	}
-	slices.Sort(ids)
-	return strings.Join(ids, " ")
-}
+func (r *Replica) Voters() string { return r.raft.voters() }

@@ -41,8 +41,8 @@ const (
 func (r *Replica) raftConfig() *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = r.id
-	c.HeartbeatTimeout, c.ElectionTimeout = r.far(heartbeatTimeout), r.far(electionTimeout)
-	c.LeaderLeaseTimeout, c.CommitTimeout = r.far(leaseTimeout), commitTimeout
+	c.HeartbeatTimeout, c.ElectionTimeout = r.pace.far(heartbeatTimeout), r.pace.far(electionTimeout)
+	c.LeaderLeaseTimeout, c.CommitTimeout = r.pace.far(leaseTimeout), commitTimeout
 	c.MaxAppendEntries, c.BatchApplyCh = maxAppendEntries, true
 	c.TrailingLogs = r.trailing()
 	// The replica itself asks for snapshots.

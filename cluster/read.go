@@ -63,7 +63,7 @@ func (r *Replica) Read(ctx context.Context, mode Mode) (*state.View, error) {
 func (r *Replica) Changed() <-chan struct{} { return r.cfg.Machine.Changed() }
 
 func (r *Replica) freshIndex(ctx context.Context) (uint64, error) {
-	until := time.Now().Add(r.far(readPatience))
+	until := time.Now().Add(r.pace.far(readPatience))
 	for {
 		index, err := r.fresh.wait(ctx)
 		if err == nil || ctx.Err() != nil || errors.Is(err, errStopped) || time.Now().After(until) {
@@ -108,7 +108,7 @@ func (r *Replica) ReadIndex(ctx context.Context) (index, term uint64, err error)
 // still the term whose TermStarted the state has seen. In that term every
 // committed index is one that the state reaches: no-ops come before TermStarted.
 func (r *Replica) confirmIndex(ctx context.Context) (uint64, error) {
-	n := r.node.Load()
+	n := r.raft.node.Load()
 	if n == nil || n.silence.kept() {
 		return 0, ErrNotLeader
 	}
@@ -119,7 +119,7 @@ func (r *Replica) confirmIndex(ctx context.Context) (uint64, error) {
 	defer done()
 	mark := n.transport.mark()
 	index := n.raft.CommitIndex()
-	if err := r.await(ctx, n, n.raft.VerifyLeader()); err != nil {
+	if err := r.raft.await(ctx, n, n.raft.VerifyLeader()); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrNotLeader, err)
 	}
 	if err := n.transport.wait(ctx, n.otherVoters(), n.quorum()-1, term, mark); err != nil {
@@ -135,7 +135,7 @@ func (r *Replica) confirmIndex(ctx context.Context) (uint64, error) {
 // of its leader, 0 at a leader. Before the first contact it is the time since the
 // last entry.
 func (r *Replica) Age() time.Duration {
-	n := r.node.Load()
+	n := r.raft.node.Load()
 	if n != nil && n.isLeader() {
 		return 0
 	}

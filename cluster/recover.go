@@ -47,7 +47,7 @@ func (r *Replica) Recover(ctx context.Context, d recovery.Disaster) (recovery.Re
 
 // survey asks every member, and refuses what is not clearly a disaster.
 func (r *Replica) survey(ctx context.Context, d recovery.Disaster) (recovery.Rescue, error) {
-	members := r.membersNow()
+	members := r.raft.servers()
 	i := slices.IndexFunc(members, func(s raft.Server) bool { return s.ID == r.id })
 	if i < 0 {
 		return recovery.Rescue{}, pbs.Errorf(pbs.InvalidRequest, "%s is no member of the cluster: ask at one that is", r.cfg.Self.Name)
@@ -59,17 +59,9 @@ func (r *Replica) survey(ctx context.Context, d recovery.Disaster) (recovery.Res
 	return recovery.Plan(members, d, ends, failures)
 }
 
-// membersNow are the members as Raft has them, or the disk before Raft runs.
-func (r *Replica) membersNow() []raft.Server {
-	if n := r.node.Load(); n != nil {
-		return n.servers()
-	}
-	return r.members.Servers
-}
-
 // askEnds asks all members at once how far their logs reach.
 func (r *Replica) askEnds(ctx context.Context, members []raft.Server) (ends []recovery.LogEnd, failures []error) {
-	ctx, cancel := context.WithTimeout(ctx, r.far(startTimeout))
+	ctx, cancel := context.WithTimeout(ctx, r.pace.far(startTimeout))
 	defer cancel()
 	ends, failures = make([]recovery.LogEnd, len(members)), make([]error, len(members))
 	var wg sync.WaitGroup

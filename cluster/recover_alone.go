@@ -70,7 +70,7 @@ func (r *Replica) resume() error {
 	if err != nil || d == nil {
 		return err
 	}
-	r.members, r.rescue = recovery.Alone(self), d
+	r.raft.known, r.rescue = recovery.Alone(self).Servers, d
 	return r.identity.Exclude(d.Recovery, r.cfg.Clock())
 }
 

@@ -17,7 +17,6 @@ import (
 	"rampart/cluster/store"
 	"rampart/cluster/term"
 	"rampart/fsm/command"
-	"rampart/fsm/pbs"
 )
 
 // Replica is one member of the cluster: it holds the state, and may lead.
@@ -36,12 +35,10 @@ type Replica struct {
 	saves    chan saveRequest
 	stopped  chan struct{} // closed when Run returns
 
-	members raft.Configuration // the latest on the disk when it was opened
+	raft *localRaft
+	pace pace
 
-	class  pbs.RTTClass       // with whose times this replica runs
 	rescue *recovery.Decision // to go on alone; nil: there is none, or its epoch has begun
-
-	futures sync.WaitGroup // of Raft's, that somebody waited for
 
 	gone    atomic.Pointer[member.Alarm] // that it was removed
 	waiting atomic.Pointer[member.Alarm] // what Run waits for before Raft starts
@@ -56,7 +53,6 @@ type Replica struct {
 
 	ran  atomic.Bool
 	ends atomic.Pointer[context.CancelCauseFunc] // ends Run
-	node atomic.Pointer[node]                    // nil unless running
 }
 
 // Open opens the stores and finds out who this replica is. It starts nothing;
@@ -83,17 +79,17 @@ func Open(cfg Config) (*Replica, error) {
 		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, err), backend.Close())
 	}
 	r := &Replica{
-		cfg: cfg, store: stores, silence: silence, members: stores.Members(),
+		cfg: cfg, store: stores, silence: silence, raft: &localRaft{silence: silence, known: stores.Members().Servers},
 		spell: newSpell(), saves: make(chan saveRequest), stopped: make(chan struct{}),
 	}
 	r.meter = newMeter(cfg.Registry)
 	silence.logger, silence.count = cfg.Logger, r.meter.stalls
-	r.batch = newBatcher(r.applyEntry, entryClock(cfg.Clock))
+	r.batch = newBatcher(r.raft.apply, entryClock(cfg.Clock))
 	r.gauges(cfg.Registry)
 	if err := r.identify(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, err), backend.Close())
 	}
-	limit := r.far(roundLimit)
+	limit := r.pace.far(roundLimit)
 	r.fresh, r.local = newRounds(limit, r.askIndex), newRounds(limit, r.meter.round(r.confirmIndex))
 	return r, nil
 }
@@ -106,7 +102,8 @@ func (r *Replica) identify() error {
 		return err
 	}
 	this := record.Last().Next()
-	r.identity, r.id, r.class = record, record.ID(), cmp.Or(record.Class(), r.cfg.Class).OrLan()
+	r.identity, r.id, r.pace = record, record.ID(), pace{cmp.Or(record.Class(), r.cfg.Class).OrLan()}
+	r.raft.id = r.id
 	r.cfg.Self.ServerID, r.cfg.Self.Generation, r.cfg.Self.Start = string(r.id), this.Generation, this.Token
 	return r.resume()
 }
@@ -150,7 +147,7 @@ func (r *Replica) Run(ctx context.Context) error {
 		}
 		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, r.beginAnew(err)), r.store.Close())
 	}
-	r.node.Store(n)
+	r.raft.node.Store(n)
 
 	var services sync.WaitGroup
 	services.Go(func() { r.fresh.run(base) })
@@ -163,7 +160,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	leading, resign := context.WithCancel(ctx)
 	defer resign()
 	led := make(chan error, 1)
-	go func() { led <- term.Run(leading, r.leading(leading, n), r.lead) }()
+	go func() { led <- term.Run(leading, r.raft.leads(leading, n), r.lead) }()
 
 	err = r.attend(ctx, led, twice)
 	r.store.Abandon()
@@ -178,8 +175,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	}
 	release()
 	services.Wait()
-	r.futures.Wait()
-	r.node.Store(nil)
+	r.raft.end()
 	err = errors.Join(r.beginAnew(err), n.stop(), wantsAgain(ctx))
 	return errors.Join(err, r.setAside(err), r.store.Close())
 }

@@ -36,7 +36,7 @@ const (
 // the disk as it was is an old one. An error that wraps identity.ErrOldDisk or identity.ErrTwice is
 // final; a start that was refused does not count.
 func (r *Replica) checkStart(ctx context.Context) error {
-	voters := slices.DeleteFunc(slices.Clone(r.members.Servers), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
+	voters := slices.DeleteFunc(slices.Clone(r.raft.known), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
 	this := identity.StartOf(r.cfg.Self)
 	if !slices.ContainsFunc(voters, func(s raft.Server) bool { return s.ID == r.id }) {
 		voters = nil // it has no promise to break, and nobody to ask
@@ -81,7 +81,7 @@ func (r *Replica) settleStart(ctx context.Context, voters []raft.Server, mine id
 // askStarts asks all other voters once. missing says why there was no majority; err
 // is an objection: mine is the latest that this store knows of its starts.
 func (r *Replica) askStarts(ctx context.Context, voters []raft.Server, mine identity.Start, decided bool) (missing, err error) {
-	ctx, cancel := context.WithTimeout(ctx, r.far(startTimeout))
+	ctx, cancel := context.WithTimeout(ctx, r.pace.far(startTimeout))
 	defer cancel()
 	others := slices.DeleteFunc(slices.Clone(voters), func(s raft.Server) bool { return s.ID == r.id })
 	answers, failures := make(chan identity.Answer, len(others)), make(chan error, len(others))
@@ -96,7 +96,7 @@ func (r *Replica) askStarts(ctx context.Context, voters []raft.Server, mine iden
 			}
 		}()
 	}
-	got, missing := collect(answers, failures, len(others), len(voters)/2, r.far(startLaggards), cancel)
+	got, missing := collect(answers, failures, len(others), len(voters)/2, r.pace.far(startLaggards), cancel)
 	for _, a := range got {
 		if err := a.Objection(mine); err != nil {
 			return nil, err
@@ -120,7 +120,7 @@ func (r *Replica) LastStart(ctx context.Context, q identity.Question) (identity.
 	if a.ReplacedBy != "" || a.Known.After(q.Start) {
 		return a, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.far(statusTimeout))
+	ctx, cancel := context.WithTimeout(ctx, r.pace.far(statusTimeout))
 	defer cancel()
 	for _, at := range candidates {
 		s, err := r.cfg.Peers.Status(ctx, at)
@@ -167,7 +167,7 @@ func (r *Replica) watchStarts(ctx context.Context, n *node, twice chan<- error) 
 // that follow it.
 func (r *Replica) mayBeAlone(n *node, asked *time.Time) bool {
 	if !n.isLeader() {
-		return r.Age() > r.far(lonely)
+		return r.Age() > r.pace.far(lonely)
 	}
 	if time.Since(*asked) < leaderAsks {
 		return false

@@ -20,7 +20,7 @@ const statusTimeout = 500 * time.Millisecond
 func (r *Replica) Status() member.Status {
 	view := r.cfg.Machine.View()
 	s := member.Status{
-		Self: r.cfg.Self, Role: member.Nonvoter, LastContact: r.Age(), Class: r.class,
+		Self: r.cfg.Self, Role: member.Nonvoter, LastContact: r.Age(), Class: r.pace.class,
 		Applied: view.Index(), Digest: uint64(view.Digest()), Marks: r.cfg.Machine.Marks(),
 	}
 	if r.cfg.Scripts != nil {
@@ -29,7 +29,7 @@ func (r *Replica) Status() member.Status {
 	}
 	s.Disk = r.store.Disk()
 	s.Alarms = r.alarms(s.Disk)
-	n := r.node.Load()
+	n := r.raft.node.Load()
 	if n == nil {
 		return s
 	}
@@ -47,10 +47,7 @@ func (r *Replica) Status() member.Status {
 // Raft runs here, the members are those that the disk knows. One that was removed knows of
 // nobody but itself: it is not answered any more.
 func (r *Replica) Statuses(ctx context.Context) []member.Status {
-	members := r.members.Servers
-	if n := r.node.Load(); n != nil {
-		members = n.servers()
-	}
+	members := r.raft.servers()
 	if r.gone.Load() != nil {
 		members = nil
 	}
@@ -81,7 +78,7 @@ func (r *Replica) statusOf(ctx context.Context, m raft.Server) (member.Status, e
 	if m.ID == r.id {
 		return r.Status(), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.far(statusTimeout))
+	ctx, cancel := context.WithTimeout(ctx, r.pace.far(statusTimeout))
 	defer cancel()
 	s, err := r.cfg.Peers.Status(ctx, string(m.Address))
 	if err == nil && s.Self.ServerID != string(m.ID) {
@@ -115,28 +112,13 @@ func (r *Replica) unreachable(m raft.Server) member.Status {
 
 // Leader returns the address of the leader, and whether we are it; not ok if none
 // is known.
-func (r *Replica) Leader() (addr string, self, ok bool) {
-	n := r.node.Load()
-	if n == nil || n.raft.State() == raft.Leader && n.silenced() {
-		return "", false, false
-	}
-	at, id := n.raft.LeaderWithID()
-	return string(at), id == n.id, id != ""
-}
+func (r *Replica) Leader() (addr string, self, ok bool) { return r.raft.leader() }
 
 // IsLeader reports whether this replica believes to lead.
-func (r *Replica) IsLeader() bool {
-	n := r.node.Load()
-	return n != nil && n.isLeader()
-}
+func (r *Replica) IsLeader() bool { return r.raft.leading() != nil }
 
 // Term returns the present term, 0 before Run.
-func (r *Replica) Term() uint64 {
-	if n := r.node.Load(); n != nil {
-		return n.raft.CurrentTerm()
-	}
-	return 0
-}
+func (r *Replica) Term() uint64 { return r.raft.term() }
 
 // Silent reports whether this replica can neither lead nor hear a leader now, since its store does
 // not answer.
@@ -144,7 +126,7 @@ func (r *Replica) Silent() bool { return r.silence.kept() }
 
 // Runs reports whether Raft runs here: nothing speaks against this disk, and it may ask
 // to become a member.
-func (r *Replica) Runs() bool { return r.node.Load() != nil }
+func (r *Replica) Runs() bool { return r.raft.node.Load() != nil }
 
 // Self returns what this replica announces of itself.
 func (r *Replica) Self() state.Replica { return r.cfg.Self }

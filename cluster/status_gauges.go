@@ -67,7 +67,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	put(g.applied, float64(s.Applied))
 	put(g.lag, float64(max(s.Commit, s.Applied)-s.Applied))
 	put(g.contact, s.LastContact.Seconds())
-	if n := g.replica.node.Load(); n != nil {
+	if n := g.replica.raft.node.Load(); n != nil {
 		put(g.voters, float64(len(n.voters())))
 		put(g.zone, one(g.replica.zoneHolds(n.voters())))
 		put(g.last, float64(n.raft.LastIndex()))

@@ -1,0 +1,13 @@
+package cluster
+
+import (
+	"time"
+
+	"rampart/fsm/pbs"
+)
+
+// A pace is that of the class of round trips with whose times a replica runs.
+type pace struct{ class pbs.RTTClass }
+
+// far stretches a time that suits replicas of one site.
+func (p pace) far(d time.Duration) time.Duration { return d * time.Duration(p.class.Factor()) }
