@@ -70,14 +70,11 @@ func (r *Replica) saveLow(last time.Time) time.Time {
 	if err := r.store.DropOld(); err != nil {
 		r.cfg.Logger.Warn("cannot remove an old snapshot", "err", err)
 	}
-	if r.machine.proposals.Load() == 0 || time.Since(last) < lowSaveEvery {
+	if !r.machine.changed() || time.Since(last) < lowSaveEvery {
 		return last
 	}
 	r.refused.Store(false)
-	select {
-	case r.machine.due <- struct{}{}:
-	default:
-	}
+	r.machine.ask()
 	return time.Now()
 }
 

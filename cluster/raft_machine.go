@@ -16,7 +16,7 @@ import (
 type observed struct {
 	Machine
 	ledger Ledger
-	ctx    context.Context // ends the waits for the ledger
+	ctx    context.Context // ends the waits for the ledger; set when Raft is started
 	due    chan struct{}   // a snapshot is
 	after  int64           // proposals until one is
 	meter  *meter
@@ -25,8 +25,8 @@ type observed struct {
 	proposals, bytes atomic.Int64 // applied since the last snapshot
 }
 
-func observe(ctx context.Context, m Machine, l Ledger, after int, meter *meter) *observed {
-	return &observed{Machine: m, ledger: l, ctx: ctx, due: make(chan struct{}, 1), after: int64(after), meter: meter}
+func observe(m Machine, l Ledger, after int, meter *meter) *observed {
+	return &observed{Machine: m, ledger: l, due: make(chan struct{}, 1), after: int64(after), meter: meter}
 }
 
 // Apply implements raft.FSM.
@@ -55,11 +55,19 @@ func (o *observed) count(l *raft.Log, response any) {
 	if proposals < o.after && bytes < snapshotBytes {
 		return
 	}
+	o.ask()
+}
+
+// ask asks for a snapshot.
+func (o *observed) ask() {
 	select {
 	case o.due <- struct{}{}:
 	default:
 	}
 }
+
+// changed reports whether anything was proposed since the last snapshot.
+func (o *observed) changed() bool { return o.proposals.Load() > 0 }
 
 // calm reports whether enough was applied for a snapshot in a calm, and little of it since the last
 // look; before is what the last look has returned.

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,9 +43,8 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 		err = r.bootstrap(conf, transport)
 	}
 	if err == nil {
-		machine := observe(base, r.cfg.Machine, r.cfg.Ledger, cmp.Or(r.cfg.SnapshotAfter, snapshotProposals), r.meter)
-		r.machine = machine
-		n.raft, err = r.newRaft(conf, machine, transport)
+		r.machine.ctx = base
+		n.raft, err = r.newRaft(conf, r.machine, transport)
 	}
 	if err != nil {
 		return nil, errors.Join(err, transport.Close(), layer.Close())

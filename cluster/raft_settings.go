@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -44,7 +43,7 @@ func (r *Replica) raftConfig() *raft.Config {
 	c.HeartbeatTimeout, c.ElectionTimeout = r.pace.far(heartbeatTimeout), r.pace.far(electionTimeout)
 	c.LeaderLeaseTimeout, c.CommitTimeout = r.pace.far(leaseTimeout), commitTimeout
 	c.MaxAppendEntries, c.BatchApplyCh = maxAppendEntries, true
-	c.TrailingLogs = r.trailing()
+	c.TrailingLogs = r.snapshots.trailing
 	// The replica itself asks for snapshots.
 	c.SnapshotInterval, c.SnapshotThreshold = 24*time.Hour, math.MaxUint64
 	// A removed replica stays and says so; its process is not Raft's to end.
@@ -53,9 +52,6 @@ func (r *Replica) raftConfig() *raft.Config {
 	c.Logger = raftlog.New(r.cfg.Logger)
 	return c
 }
-
-// trailing returns how many entries stay in the log behind a snapshot at most.
-func (r *Replica) trailing() uint64 { return cmp.Or(r.cfg.TrailingLogs, trailingLogs) }
 
 // assertPreVote refuses a configuration in which a replica that comes back from a
 // partition could depose a healthy leader. Raft itself only warns.

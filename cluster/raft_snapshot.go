@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"rampart/cluster/member"
+	"rampart/cluster/store"
 )
 
 // saveRetry is the wait after a snapshot that failed (a transfer of leadership or
@@ -40,15 +43,26 @@ type saveResult struct {
 	err   error
 }
 
-// Snapshot takes a snapshot now and opens it. Apply goes on meanwhile: only a
-// pointer is taken between two entries.
-func (r *Replica) Snapshot(ctx context.Context) (*Saved, error) {
+// snapshots takes the snapshots of a replica, and bounds the log that stays behind them.
+type snapshots struct {
+	store    *store.Store
+	machine  *observed
+	trailing uint64 // how many entries stay in the log behind a snapshot at most
+	logger   *slog.Logger
+
+	requests chan saveRequest
+	stopped  <-chan struct{}              // closed when nobody takes requests any more
+	unsaved  atomic.Pointer[member.Alarm] // why there is no newer snapshot
+}
+
+// take takes a snapshot now and opens it.
+func (s *snapshots) take(ctx context.Context) (*Saved, error) {
 	req := saveRequest{done: make(chan saveResult, 1)}
 	select {
-	case r.saves <- req:
+	case s.requests <- req:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("take snapshot: %w", ctx.Err())
-	case <-r.stopped:
+	case <-s.stopped:
 		return nil, fmt.Errorf("take snapshot: %w", errStopped)
 	}
 	res := <-req.done // a snapshot is not interrupted half way
@@ -58,9 +72,9 @@ func (r *Replica) Snapshot(ctx context.Context) (*Saved, error) {
 	return res.saved, nil
 }
 
-// save takes the snapshots, those that are due, those that a calm allows and those asked for, one
+// run takes the snapshots, those that are due, those that a calm allows and those asked for, one
 // at a time.
-func (r *Replica) save(ctx context.Context, n *node) {
+func (s *snapshots) run(ctx context.Context, n *node) {
 	var again <-chan time.Time
 	failed, applied := 0, int64(0)
 	look := time.NewTicker(calmLook)
@@ -69,36 +83,36 @@ func (r *Replica) save(ctx context.Context, n *node) {
 		select {
 		case <-ctx.Done():
 			return
-		case req := <-r.saves:
-			r.boundTrailing(n)
+		case req := <-s.requests:
+			s.bound(n)
 			saved, err := takeSnapshot(n)
 			req.done <- saveResult{saved, err}
 			continue
 		case <-look.C:
 			var calm bool
-			if applied, calm = r.machine.calm(applied); !calm || again != nil {
+			if applied, calm = s.machine.calm(applied); !calm || again != nil {
 				continue
 			}
-		case <-r.machine.due:
+		case <-s.machine.due:
 		case <-again:
 		}
 		again = nil
-		r.boundTrailing(n)
+		s.bound(n)
 		err := n.raft.Snapshot().Error()
 		if err == nil {
 			failed = 0
-			r.unsaved.Store(nil)
+			s.unsaved.Store(nil)
 			continue
 		}
 		if ctx.Err() == nil {
-			r.cfg.Logger.Warn("snapshot failed", "err", err)
+			s.logger.Warn("snapshot failed", "err", err)
 			again = time.After(saveRetry)
-			if r.store.Cramped() {
+			if s.store.Cramped() {
 				again = time.After(crampedRetry)
 			}
 		}
 		if failed++; failed >= saveFailures {
-			r.unsaved.Store(&member.Alarm{
+			s.unsaved.Store(&member.Alarm{
 				Kind: member.AlarmSnapshot, Serves: true, Text: fmt.Sprintf("the last %d snapshots failed: %v", failed, err),
 				Advice: "look at the disk: without snapshots the log grows",
 			})

@@ -41,14 +41,14 @@ func (s *sizes) trailing(most uint64, bytes int) uint64 {
 	return most
 }
 
-// boundTrailing tells Raft how much of the log is to stay behind the next snapshot.
-func (r *Replica) boundTrailing(n *node) {
+// bound tells Raft how much of the log is to stay behind the next snapshot.
+func (s *snapshots) bound(n *node) {
 	bytes := trailingBytes
-	if r.store.Disk().Low {
+	if s.store.Disk().Low {
 		bytes = lowTrailingBytes
 	}
 	c := n.raft.ReloadableConfig()
-	if c.TrailingLogs = r.machine.sizes.trailing(r.trailing(), bytes); n.raft.ReloadConfig(c) != nil {
-		r.cfg.Logger.Warn("cannot bound the trailing log", "entries", c.TrailingLogs)
+	if c.TrailingLogs = s.machine.sizes.trailing(s.trailing, bytes); n.raft.ReloadConfig(c) != nil {
+		s.logger.Warn("cannot bound the trailing log", "entries", c.TrailingLogs)
 	}
 }

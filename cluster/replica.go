@@ -21,19 +21,19 @@ import (
 
 // Replica is one member of the cluster: it holds the state, and may lead.
 type Replica struct {
-	cfg      Config
-	id       raft.ServerID
-	store    *store.Store
-	silence  *silence
-	identity *identity.Record
-	batch    *batcher
-	naming   naming  // of large scripts
-	fresh    *rounds // of the readers here
-	local    *rounds // at the leader, for all replicas
-	spell    *spell
-	machine  *observed // set by Run
-	saves    chan saveRequest
-	stopped  chan struct{} // closed when Run returns
+	cfg       Config
+	id        raft.ServerID
+	store     *store.Store
+	silence   *silence
+	identity  *identity.Record
+	batch     *batcher
+	naming    naming  // of large scripts
+	fresh     *rounds // of the readers here
+	local     *rounds // at the leader, for all replicas
+	spell     *spell
+	machine   *observed
+	snapshots *snapshots
+	stopped   chan struct{} // closed when Run returns
 
 	raft *localRaft
 	pace pace
@@ -46,7 +46,6 @@ type Replica struct {
 	full    atomic.Pointer[member.Alarm] // the same, for lack of room
 	spent   atomic.Bool                  // that not even the reserve is left
 	refused atomic.Bool                  // a script, for lack of room, since the last snapshot for the sake of room
-	unsaved atomic.Pointer[member.Alarm] // why there is no newer snapshot
 
 	relieved time.Time // when this leader last handed over for the sake of its disk
 	meter    *meter
@@ -80,10 +79,15 @@ func Open(cfg Config) (*Replica, error) {
 	}
 	r := &Replica{
 		cfg: cfg, store: stores, silence: silence, raft: &localRaft{silence: silence, known: stores.Members().Servers},
-		spell: newSpell(), saves: make(chan saveRequest), stopped: make(chan struct{}),
+		spell: newSpell(), stopped: make(chan struct{}),
 	}
 	r.meter = newMeter(cfg.Registry)
 	silence.logger, silence.count = cfg.Logger, r.meter.stalls
+	r.machine = observe(cfg.Machine, cfg.Ledger, cmp.Or(cfg.SnapshotAfter, snapshotProposals), r.meter)
+	r.snapshots = &snapshots{
+		store: stores, machine: r.machine, trailing: cmp.Or(cfg.TrailingLogs, trailingLogs), logger: cfg.Logger,
+		requests: make(chan saveRequest), stopped: r.stopped,
+	}
 	r.batch = newBatcher(r.raft.apply, entryClock(cfg.Clock))
 	r.gauges(cfg.Registry)
 	if err := r.identify(); err != nil {
@@ -152,7 +156,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	var services sync.WaitGroup
 	services.Go(func() { r.fresh.run(base) })
 	services.Go(func() { r.local.run(base) })
-	services.Go(func() { r.save(base, n) })
+	services.Go(func() { r.snapshots.run(base, n) })
 	twice := make(chan error, 1)
 	services.Go(func() { r.watchStarts(base, n, twice) })
 	services.Go(func() { r.watchRoom(base) })
@@ -216,3 +220,7 @@ func (r *Replica) handOver(ctx context.Context, n *node) {
 		r.cfg.Logger.Warn("stopping without a transfer of leadership", "err", err)
 	}
 }
+
+// Snapshot takes a snapshot now and opens it. Apply goes on meanwhile: only a
+// pointer is taken between two entries.
+func (r *Replica) Snapshot(ctx context.Context) (*Saved, error) { return r.snapshots.take(ctx) }
