@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"rampart/cluster/member"
 	"rampart/cluster/store"
+	"rampart/fsm/pbs"
 )
 
 const (
@@ -22,6 +25,23 @@ const (
 // more entries that nothing more is taken. What was committed stays, and is read.
 var ErrNoRoom = errors.New("the disks of the replicas are full")
 
+// A diskWatch minds the room and the pace of this replica's disk, and what a leader may take by the room
+// on the disks of all voters.
+type diskWatch struct {
+	name    pbs.ReplicaName
+	store   *store.Store
+	machine *observed // of which a snapshot lets the log go
+	logger  *slog.Logger
+
+	waiting atomic.Pointer[member.Alarm] // for room, before Raft starts
+	full    atomic.Pointer[member.Alarm] // why this leader takes no proposals
+	spent   atomic.Bool                  // that not even the reserve is left
+	refused atomic.Bool                  // a script, for lack of room, since the last snapshot for the sake of room
+
+	relieved time.Time // when this leader last handed over for the sake of its disk
+}
+
+// diskAlarms returns what is wrong with a disk.
 func diskAlarms(d store.Disk) []member.Alarm {
 	var all []member.Alarm
 	if d.Low {
@@ -42,14 +62,14 @@ func diskAlarms(d store.Disk) []member.Alarm {
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
 
-// watchRoom looks now and then, until ctx ends.
-func (r *Replica) watchRoom(ctx context.Context) {
+// watch looks now and then, until ctx ends.
+func (d *diskWatch) watch(ctx context.Context) {
 	every := time.NewTicker(roomEvery)
 	defer every.Stop()
 	var saved time.Time
 	for {
-		r.store.Look()
-		saved = r.saveLow(saved)
+		d.store.Look()
+		saved = d.saveLow(saved)
 		select {
 		case <-ctx.Done():
 			return
@@ -58,21 +78,21 @@ func (r *Replica) watchRoom(ctx context.Context) {
 	}
 }
 
-// awaitRoom returns when there is room to start on. A replica that ended on a full disk
+// await returns when there is room to start on. A replica that ended on a full disk
 // is started again by its supervisor, says here what it waits for, and goes on by itself.
-func (r *Replica) awaitRoom(ctx context.Context) error {
-	defer r.waiting.Store(nil)
+func (d *diskWatch) await(ctx context.Context) error {
+	defer d.waiting.Store(nil)
 	for {
-		free := r.store.Look().Free
+		free := d.store.Look().Free
 		if free < 0 || free >= store.Reserve {
 			return nil
 		}
 		a := &member.Alarm{
-			Kind: member.AlarmFull, Text: fmt.Sprintf("waiting for room in %s: %s are free, and %s needed", r.store.Dir(), megabytes(free), megabytes(store.Reserve)),
+			Kind: member.AlarmFull, Text: fmt.Sprintf("waiting for room in %s: %s are free, and %s needed", d.store.Dir(), megabytes(free), megabytes(store.Reserve)),
 			Advice: "make room on the disk; the replica goes on by itself",
 		}
-		if r.waiting.Swap(a) == nil {
-			r.cfg.Logger.Warn("not started yet", "why", a.Text)
+		if d.waiting.Swap(a) == nil {
+			d.logger.Warn("not started yet", "why", a.Text)
 		}
 		select {
 		case <-ctx.Done():
@@ -82,20 +102,19 @@ func (r *Replica) awaitRoom(ctx context.Context) error {
 	}
 }
 
-// keepDisks is a duty of the leader: it hands over when its disk is sick or nearly full
-// and another's is well, and takes no proposals while the disks of so many voters are
-// nearly full that the others are no majority.
-func (r *Replica) keepDisks(ctx context.Context, n *node, members []member.Answer) error {
-	own := r.store.Disk()
-	if own.Fails() && time.Since(r.relieved) >= relieveEvery {
-		for _, m := range members {
-			if m.MayRelieve(n.id, n.raft.CommitIndex()) {
-				r.relieved = time.Now()
-				r.cfg.Logger.Warn("handing over for the sake of the disk", "to", m.Server.ID, "p99", own.P99, "free", own.Free)
-				return r.transfer(ctx, n, member.NameOf(m.Server.ID))
-			}
+// relief returns to whom this leader hands over for the sake of its disk: it does when that is sick
+// or nearly full and another's is well.
+func (d *diskWatch) relief(n *node, members []member.Answer) (to pbs.ReplicaName, ok bool) {
+	own := d.store.Disk()
+	if !own.Fails() || time.Since(d.relieved) < relieveEvery {
+		return "", false
+	}
+	for _, m := range members {
+		if m.MayRelieve(n.id, n.raft.CommitIndex()) {
+			d.relieved = time.Now()
+			d.logger.Warn("handing over for the sake of the disk", "to", m.Server.ID, "p99", own.P99, "free", own.Free)
+			return member.NameOf(m.Server.ID), true
 		}
 	}
-	r.holdWrites(members)
-	return nil
+	return "", false
 }

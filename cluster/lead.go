@@ -29,8 +29,8 @@ func (r *Replica) lead(ctx context.Context) error {
 		return nil
 	}
 	r.split.Store(nil) // an earlier spell's
-	r.full.Store(nil)
-	defer r.full.Store(nil) // what the next leader finds is its own
+	r.disk.takeAll()
+	defer r.disk.takeAll()
 	r.spell.start(term)
 	r.cfg.Logger.Info("leading", "term", term)
 	defer r.cfg.Logger.Info("no longer leading", "term", term)

@@ -125,6 +125,15 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 	}
 }
 
+// keepDisks hands over for the sake of the disk, or holds writes by the room of the voters.
+func (r *Replica) keepDisks(ctx context.Context, n *node, members []member.Answer) error {
+	if to, ok := r.disk.relief(n, members); ok {
+		return r.transfer(ctx, n, to)
+	}
+	r.disk.holdWrites(members)
+	return nil
+}
+
 // look asks all members how they do.
 func (r *Replica) look(ctx context.Context, n *node) []member.Answer {
 	servers := n.servers()

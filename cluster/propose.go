@@ -29,7 +29,7 @@ func (r *Replica) propose(ctx context.Context, p command.Proposal) (command.Outc
 	if why := r.split.Load(); why != nil {
 		return command.Outcome{}, fmt.Errorf("propose: %w: %s", ErrNotLeader, *why)
 	}
-	if err := r.roomTo(p); err != nil {
+	if err := r.disk.roomTo(p); err != nil {
 		return command.Outcome{}, err
 	}
 	leave, err := r.enterNaming(ctx, p)

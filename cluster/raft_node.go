@@ -25,7 +25,7 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 	if err := r.checkLevel(); err != nil {
 		return nil, err
 	}
-	if err := r.awaitRoom(ctx); err != nil {
+	if err := r.disk.await(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.checkStart(ctx); err != nil {

@@ -33,6 +33,7 @@ type Replica struct {
 	spell     *spell
 	machine   *observed
 	snapshots *snapshots
+	disk      *diskWatch
 	stopped   chan struct{} // closed when Run returns
 
 	raft *localRaft
@@ -43,12 +44,7 @@ type Replica struct {
 	gone    atomic.Pointer[member.Alarm] // that it was removed
 	waiting atomic.Pointer[member.Alarm] // what Run waits for before Raft starts
 	split   atomic.Pointer[string]       // why this leader takes no proposals
-	full    atomic.Pointer[member.Alarm] // the same, for lack of room
-	spent   atomic.Bool                  // that not even the reserve is left
-	refused atomic.Bool                  // a script, for lack of room, since the last snapshot for the sake of room
-
-	relieved time.Time // when this leader last handed over for the sake of its disk
-	meter    *meter
+	meter   *meter
 
 	ran  atomic.Bool
 	ends atomic.Pointer[context.CancelCauseFunc] // ends Run
@@ -88,6 +84,7 @@ func Open(cfg Config) (*Replica, error) {
 		store: stores, machine: r.machine, trailing: cmp.Or(cfg.TrailingLogs, trailingLogs), logger: cfg.Logger,
 		requests: make(chan saveRequest), stopped: r.stopped,
 	}
+	r.disk = &diskWatch{name: cfg.Self.Name, store: stores, machine: r.machine, logger: cfg.Logger}
 	r.batch = newBatcher(r.raft.apply, entryClock(cfg.Clock))
 	r.gauges(cfg.Registry)
 	if err := r.identify(); err != nil {
@@ -159,7 +156,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	services.Go(func() { r.snapshots.run(base, n) })
 	twice := make(chan error, 1)
 	services.Go(func() { r.watchStarts(base, n, twice) })
-	services.Go(func() { r.watchRoom(base) })
+	services.Go(func() { r.disk.watch(base) })
 
 	leading, resign := context.WithCancel(ctx)
 	defer resign()
@@ -224,3 +221,6 @@ func (r *Replica) handOver(ctx context.Context, n *node) {
 // Snapshot takes a snapshot now and opens it. Apply goes on meanwhile: only a
 // pointer is taken between two entries.
 func (r *Replica) Snapshot(ctx context.Context) (*Saved, error) { return r.snapshots.take(ctx) }
+
+// RoomFor refuses what would leave the disk of this replica too little room for its log.
+func (r *Replica) RoomFor(bytes int64) error { return r.disk.roomFor(bytes) }
