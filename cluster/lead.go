@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"rampart/cluster/member"
 	"rampart/fsm/command"
 )
 
@@ -21,14 +22,14 @@ func (r *Replica) lead(ctx context.Context) error {
 	n := r.raft.node.Load()
 	r.spell.begin(ctx)
 	defer r.spell.end()
-	r.batch.accept()
-	defer r.batch.refuse()
+	r.proposals.batch.accept()
+	defer r.proposals.batch.refuse()
 
 	term, ok := r.startTerm(ctx, n)
 	if !ok {
 		return nil
 	}
-	r.split.Store(nil) // an earlier spell's
+	r.drift.forget()
 	r.disk.takeAll()
 	defer r.disk.takeAll()
 	r.spell.start(term)
@@ -43,7 +44,7 @@ func (r *Replica) duties(ctx context.Context, n *node, term uint64) error {
 	defer cancel()
 	var failed error
 	var wg sync.WaitGroup
-	wg.Go(func() { r.batch.run(ctx) })
+	wg.Go(func() { r.proposals.batch.run(ctx) })
 	wg.Go(func() { r.tick(ctx, n) })
 	wg.Go(func() { r.wake(ctx) })
 	wg.Go(func() { r.keepMembers(ctx, n, term) })
@@ -138,7 +139,7 @@ func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
 		return 0, err
 	}
 	started := &command.TermStarted{Leader: r.cfg.Self.Name, Host: r.cfg.Self.Host, Clocks: clocks.times(), Hot: r.hot(), Name: r.rename(n)}
-	if err := r.proposeAlone(command.Entry{Time: clocks.median()}, started); err != nil {
+	if err := r.proposals.alone(command.Entry{Time: clocks.median()}, started); err != nil {
 		return 0, err
 	}
 	if err := r.beginEpoch(clocks.median()); err != nil {
@@ -172,9 +173,9 @@ func (r *Replica) tick(ctx context.Context, n *node) {
 			continue
 		}
 		if err == nil {
-			found := r.compareDigests(ctx, n)
-			r.act(found)
-			err = r.proposeAlone(command.Entry{Time: r.batch.now()}, &command.TimeTick{}, &found.compare)
+			found := r.drift.compare(func() []member.Answer { return r.look(ctx, n) })
+			r.drift.act(found)
+			err = r.proposals.alone(command.Entry{Time: r.proposals.batch.now()}, &command.TimeTick{}, &found.compare)
 		}
 		if err != nil && ctx.Err() == nil {
 			r.cfg.Logger.Warn("time tick failed", "err", err)

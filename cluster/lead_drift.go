@@ -1,16 +1,18 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 
 	"rampart/cluster/member"
+	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/snapshot"
@@ -22,17 +24,38 @@ type verdict struct {
 	split   string                 // not empty: they differ, and no majority agrees
 }
 
-// compareDigests asks the voters for the digests that they noted at the last
-// comparison that this replica knows of.
-func (r *Replica) compareDigests(ctx context.Context, n *node) verdict {
-	marks := r.cfg.Machine.Marks()
+// drift is the comparison of the voters' states. While no majority agrees, this leader takes no
+// proposals; one whose state has drifted keeps it for those who look for the fault.
+type drift struct {
+	machine Machine
+	store   *store.Store
+	logger  *slog.Logger
+
+	split atomic.Pointer[string] // why this leader takes no proposals; nil: it does
+}
+
+// refuse refuses any proposal while nobody knows which state is right.
+func (d *drift) refuse(command.Proposal) error {
+	if why := d.split.Load(); why != nil {
+		return fmt.Errorf("propose: %w: %s", ErrNotLeader, *why)
+	}
+	return nil
+}
+
+// forget forgets what an earlier spell of leadership has found.
+func (d *drift) forget() { d.split.Store(nil) }
+
+// compare asks the voters for the digests that they noted at the last comparison that this
+// replica knows of.
+func (d *drift) compare(look func() []member.Answer) verdict {
+	marks := d.machine.Marks()
 	if len(marks) == 0 {
 		return verdict{}
 	}
 	at := marks[len(marks)-1].Index
 	digests := make(map[pbs.ReplicaName]uint64)
 	voters := 0
-	for _, m := range r.look(ctx, n) {
+	for _, m := range look() {
 		if m.Server.Suffrage != raft.Voter {
 			continue
 		}
@@ -74,35 +97,35 @@ func judge(at uint64, digests map[pbs.ReplicaName]uint64, voters int) verdict {
 }
 
 // act does what a verdict asks for: while no majority agrees, this leader takes no proposals.
-func (r *Replica) act(v verdict) {
-	was := r.split.Load()
+func (d *drift) act(v verdict) {
+	was := d.split.Load()
 	switch {
 	case v.split != "":
-		r.split.Store(&v.split)
+		d.split.Store(&v.split)
 		if was == nil {
-			r.cfg.Logger.Error("writes stop", "why", v.split)
+			d.logger.Error("writes stop", "why", v.split)
 		}
 	case v.compare.Index > 0 && was != nil:
-		r.split.Store(nil)
-		r.cfg.Logger.Warn("writes go on", "index", v.compare.Index)
+		d.split.Store(nil)
+		d.logger.Warn("writes go on", "index", v.compare.Index)
 	}
 	if len(v.compare.Differ) > 0 {
-		r.cfg.Logger.Error("replicas have drifted and will be installed anew", "replicas", v.compare.Differ, "index", v.compare.Index)
+		d.logger.Error("replicas have drifted and will be installed anew", "replicas", v.compare.Differ, "index", v.compare.Index)
 	}
 }
 
 // setAside keeps a state that has drifted, and the stores that it came from, for
 // those who look for the fault; the next start finds an empty disk, and so this
 // replica is installed anew under another id.
-func (r *Replica) setAside(err error) error {
-	if !errors.Is(err, command.ErrDiffers) || r.store.Err() != nil {
+func (d *drift) setAside(err error) error {
+	if !errors.Is(err, command.ErrDiffers) || d.store.Err() != nil {
 		return nil
 	}
-	v := r.cfg.Machine.View()
-	where, err := r.store.SetAside(v.Index(), func(w io.Writer) error { return snapshot.Write(w, v) })
+	v := d.machine.View()
+	where, err := d.store.SetAside(v.Index(), func(w io.Writer) error { return snapshot.Write(w, v) })
 	if err != nil {
 		return fmt.Errorf("set the state aside: %w", err)
 	}
-	r.cfg.Logger.Error("set aside a state that has drifted; the next start installs this replica anew", "where", where)
+	d.logger.Error("set aside a state that has drifted; the next start installs this replica anew", "where", where)
 	return nil
 }

@@ -22,7 +22,7 @@ type Beginning struct {
 // that it begins with. What was done before a crash is not done again.
 func (r *Replica) found(at pbs.Time) error {
 	if r.cfg.Init != nil && r.cfg.Machine.View().Cluster().ID == "" {
-		if err := refusedIsDone(r.proposeAlone(command.Entry{Time: at}, r.cfg.Init)); err != nil {
+		if err := refusedIsDone(r.proposals.alone(command.Entry{Time: at}, r.cfg.Init)); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func refusedIsDone(err error) error {
 // begin raises the level, at which states can be put back, and puts this one in.
 func (r *Replica) begin(b Beginning, at pbs.Time) (err error) {
 	level := &command.RaiseLevel{Level: r.cfg.Self.FeatureLevel}
-	if err := refusedIsDone(r.proposeAlone(command.Entry{Time: at}, level)); err != nil {
+	if err := refusedIsDone(r.proposals.alone(command.Entry{Time: at}, level)); err != nil {
 		return err
 	}
 	if r.begun() { // it was in the log already, not yet in the view
@@ -73,12 +73,12 @@ func (r *Replica) begin(b Beginning, at pbs.Time) (err error) {
 			return err
 		}
 		part := &command.StagePart{Key: beginning, Number: parts, Data: buf[:n]}
-		if err := r.proposeAlone(command.Entry{Time: at}, part); err != nil {
+		if err := r.proposals.alone(command.Entry{Time: at}, part); err != nil {
 			return err
 		}
 	}
 	restore := &command.Restore{Key: beginning, Parts: parts, Epoch: b.Epoch, Founding: true, LastRecord: b.LastRecord}
-	return r.proposeAlone(command.Entry{Time: at}, restore)
+	return r.proposals.alone(command.Entry{Time: at}, restore)
 }
 
 // beginning is the key of the pieces of the file that a cluster begins with.

@@ -23,7 +23,7 @@ func (r *Replica) wake(ctx context.Context) {
 			awaitDue(ctx, changed, left)
 			continue
 		}
-		err := r.proposeAlone(command.Entry{Time: r.batch.now()}, &command.TimeTick{})
+		err := r.proposals.alone(command.Entry{Time: r.proposals.batch.now()}, &command.TimeTick{})
 		if err != nil && ctx.Err() == nil {
 			r.cfg.Logger.Warn("wake jobs that are due", "err", err)
 		}

@@ -19,7 +19,7 @@ func (r *Replica) keepClass(ctx context.Context) error {
 	if r.cfg.Class == "" || c.RTTClass != "" || c.FeatureLevel < command.LevelMembers {
 		return nil
 	}
-	return r.decide(ctx, &command.SetRTTClass{Class: r.cfg.Class})
+	return r.proposals.decide(ctx, &command.SetRTTClass{Class: r.cfg.Class})
 }
 
 // noteClass notes that a replica runs with the times of another class than that of the cluster.

@@ -16,7 +16,7 @@ func (r *Replica) raiseLevel(ctx context.Context, members []member.Answer) error
 		return nil
 	}
 	r.cfg.Logger.Info("raising the feature level", "level", level)
-	_, err := r.Propose(ctx, command.Proposal{Commands: []command.Command{&command.RaiseLevel{Level: level}}})
+	_, err := r.proposals.propose(ctx, command.Proposal{Commands: []command.Command{&command.RaiseLevel{Level: level}}})
 	return err
 }
 

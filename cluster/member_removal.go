@@ -116,7 +116,7 @@ func (r *Replica) finish(ctx context.Context, n *node, x state.Removal) error {
 	if err := r.withdraw(ctx, n, x); err != nil {
 		return err
 	}
-	_, err := r.Propose(ctx, command.Proposal{Commands: leftCommands(r.cfg.Machine.View(), x)})
+	_, err := r.proposals.propose(ctx, command.Proposal{Commands: leftCommands(r.cfg.Machine.View(), x)})
 	if err != nil {
 		return fmt.Errorf("take %s off the record: %w", x.ServerID, err)
 	}

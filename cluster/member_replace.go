@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -29,7 +28,7 @@ func (r *Replica) promote(ctx context.Context, n *node, k *member.Roll, s raft.S
 		if dead != "" {
 			since, _ := k.Silent(dead)
 			r.cfg.Logger.Warn("replacing a replica that is silent", "server", dead, "by", s.ID, "silent", time.Since(since).Round(time.Second))
-			if err := r.decide(ctx, &command.ReplaceReplica{Silent: string(dead), By: string(s.ID)}); err != nil {
+			if err := r.proposals.decide(ctx, &command.ReplaceReplica{Silent: string(dead), By: string(s.ID)}); err != nil {
 				return err
 			}
 		}
@@ -37,13 +36,6 @@ func (r *Replica) promote(ctx context.Context, n *node, k *member.Roll, s raft.S
 	k.Forget(s.ID)
 	r.cfg.Logger.Info("promoting", "server", s.ID)
 	return n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error()
-}
-
-func (r *Replica) decide(ctx context.Context, c command.Command) error {
-	if _, err := r.Propose(ctx, command.Proposal{Commands: []command.Command{c}}); err != nil {
-		return fmt.Errorf("%s: %w", command.NameOf(c), err)
-	}
-	return nil
 }
 
 // replace carries a replacement on: the silent one is dropped when the newcomer votes, and
@@ -57,7 +49,7 @@ func (r *Replica) replace(ctx context.Context, n *node, k *member.Roll, x state.
 		return r.finish(ctx, n, x)
 	case !joined || !silent && old.Suffrage == raft.Voter:
 		r.cfg.Logger.Info("a replica keeps its place", "server", x.ServerID, "heard", !silent)
-		return r.decide(ctx, &command.KeepReplica{ServerID: x.ServerID})
+		return r.proposals.decide(ctx, &command.KeepReplica{ServerID: x.ServerID})
 	}
 	if _, dead := k.Silent(by.ID); dead || by.Suffrage != raft.Voter {
 		return nil

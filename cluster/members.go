@@ -74,7 +74,7 @@ func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
 // announce puts into the state what a member tells of itself.
 func (r *Replica) announce(ctx context.Context, of state.Replica) error {
 	p := command.Proposal{Commands: []command.Command{&command.PutReplica{Replica: of}}}
-	if _, err := r.Propose(ctx, p); err != nil {
+	if _, err := r.proposals.propose(ctx, p); err != nil {
 		return fmt.Errorf("announce replica %s: %w", of.Name, err)
 	}
 	return nil
@@ -87,7 +87,7 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 	defer every.Stop()
 	k := member.NewRoll()
 	home := member.NewHome(r.cfg.Machine.View())
-	defer r.naming.release()
+	defer r.proposals.naming.release()
 	for {
 		members := r.look(ctx, n)
 		k.Call(members, time.Now())
@@ -96,7 +96,7 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 				r.cfg.Logger.Warn("cannot look after a member", "server", m.Server.ID, "err", err)
 			}
 		}
-		if r.naming.settle(time.Now()) {
+		if r.proposals.naming.settle(time.Now()) {
 			k.Again()
 		}
 		if err := r.keepDisks(ctx, n, members); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
@@ -179,7 +179,7 @@ func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member
 	if !r.hasScripts(n, k, m) {
 		return nil
 	}
-	defer r.naming.release()
+	defer r.proposals.naming.release()
 	return r.promote(ctx, n, k, m.Server)
 }
 

@@ -9,34 +9,45 @@ import (
 
 	"rampart/fsm/command"
 	"rampart/fsm/planted"
+	"rampart/fsm/state"
 )
 
-// Propose commits a proposal and returns its outcome. The error wraps one of: a
-// refusal (*pbs.Error), which the outcome holds as well; ErrNotLeader, when the
-// proposal never entered the log; ErrOutcomeUnknown, when it may yet take effect.
-// A repeat is answered by the state, which remembers (L8).
-func (r *Replica) Propose(ctx context.Context, p command.Proposal) (command.Outcome, error) {
-	end := r.meter.propose()
-	out, err := r.propose(ctx, p)
+// proposals is the way into the log: together with others (batcher), or past them. What may refuse
+// one knows why: for lack of room, or because nobody knows which state is right.
+type proposals struct {
+	raft    *localRaft
+	machine viewer
+	gates   []func(command.Proposal) error
+	batch   *batcher
+	naming  naming // of large scripts
+	meter   *meter
+}
+
+// viewer has the replicated state.
+type viewer interface{ View() *state.View }
+
+// propose is Replica.Propose.
+func (p *proposals) propose(ctx context.Context, what command.Proposal) (command.Outcome, error) {
+	end := p.meter.propose()
+	out, err := p.try(ctx, what)
 	end(err)
 	return out, err
 }
 
-func (r *Replica) propose(ctx context.Context, p command.Proposal) (command.Outcome, error) {
+func (p *proposals) try(ctx context.Context, what command.Proposal) (command.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return command.Outcome{}, fmt.Errorf("propose: %w: %w", ErrNotLeader, err)
 	}
-	if why := r.split.Load(); why != nil {
-		return command.Outcome{}, fmt.Errorf("propose: %w: %s", ErrNotLeader, *why)
+	for _, refuse := range p.gates {
+		if err := refuse(what); err != nil {
+			return command.Outcome{}, err
+		}
 	}
-	if err := r.disk.roomTo(p); err != nil {
-		return command.Outcome{}, err
-	}
-	leave, err := r.enterNaming(ctx, p)
+	leave, err := p.enterNaming(ctx, what)
 	if err != nil {
 		return command.Outcome{}, err
 	}
-	req, err := r.batch.add(p, leave)
+	req, err := p.batch.add(what, leave)
 	if err != nil {
 		leave(err)
 		return command.Outcome{}, err
@@ -55,15 +66,23 @@ func (r *Replica) propose(ctx context.Context, p command.Proposal) (command.Outc
 	return req.outcome, req.outcome.Err()
 }
 
-// proposeAlone puts commands into an entry of their own, past the batcher: the first
+// decide proposes one command.
+func (p *proposals) decide(ctx context.Context, c command.Command) error {
+	if _, err := p.propose(ctx, command.Proposal{Commands: []command.Command{c}}); err != nil {
+		return fmt.Errorf("%s: %w", command.NameOf(c), err)
+	}
+	return nil
+}
+
+// alone puts commands into an entry of their own, past the batcher: the first
 // ones of a term go before all that waits, and ticks go on when writes have stopped.
-func (r *Replica) proposeAlone(e command.Entry, commands ...command.Command) error {
+func (p *proposals) alone(e command.Entry, commands ...command.Command) error {
 	e.Proposals = []command.Proposal{{Commands: commands}}
 	data, err := command.Encode(e)
 	if err != nil {
 		return err
 	}
-	outcomes, err := result(r.raft.apply(data))
+	outcomes, err := result(p.raft.apply(data))
 	if err != nil {
 		return fmt.Errorf("propose %T: %w", commands[0], err)
 	}

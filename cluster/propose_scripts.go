@@ -113,22 +113,22 @@ func namesScript(p command.Proposal) (voters string, ok bool) {
 
 // enterNaming lets a proposal pass. One that names large scripts waits while a vote is about to be given, and the
 // voters must be those of whom a majority has stored them. leave is to be called with what came of it.
-func (r *Replica) enterNaming(ctx context.Context, p command.Proposal) (leave func(error), err error) {
-	voters, ok := namesScript(p)
+func (p *proposals) enterNaming(ctx context.Context, what command.Proposal) (leave func(error), err error) {
+	voters, ok := namesScript(what)
 	if !ok {
 		return func(error) {}, nil
 	}
-	if err := r.naming.enter(ctx); err != nil {
+	if err := p.naming.enter(ctx); err != nil {
 		return nil, fmt.Errorf("propose: %w: %w", ErrNotLeader, err)
 	}
 	leave = func(err error) {
-		index := r.cfg.Machine.View().Index()
-		if n := r.raft.node.Load(); n != nil && errors.Is(err, ErrOutcomeUnknown) {
+		index := p.machine.View().Index()
+		if n := p.raft.node.Load(); n != nil && errors.Is(err, ErrOutcomeUnknown) {
 			index = n.raft.LastIndex()
 		}
-		r.naming.leave(index)
+		p.naming.leave(index)
 	}
-	if voters != "" && voters != r.Voters() {
+	if voters != "" && voters != p.raft.voters() {
 		leave(nil)
 		return nil, fmt.Errorf("propose: %w: the voters have changed since a majority of them stored the script", ErrNotLeader)
 	}
@@ -142,7 +142,7 @@ func (r *Replica) hasScripts(n *node, k *member.Roll, m member.Answer) bool {
 	if namesBlobs(r.cfg.Machine.View()) && !k.Whole(m, n.raft.CommitIndex()) {
 		return false
 	}
-	last, quiet := r.naming.hold(time.Now())
+	last, quiet := r.proposals.naming.hold(time.Now())
 	v := r.cfg.Machine.View()
 	return quiet && (last <= v.Index() && !namesBlobs(v) || m.Status.Scripts.Whole(last))
 }
@@ -153,6 +153,3 @@ func namesBlobs(v *state.View) bool {
 	}
 	return false
 }
-
-// Voters names the servers that vote; "" before Raft runs here.
-func (r *Replica) Voters() string { return r.raft.voters() }

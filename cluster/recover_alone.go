@@ -88,7 +88,7 @@ func (r *Replica) beginEpoch(now pbs.Time) error {
 		commands = append(commands, &command.NewEpoch{
 			Epoch: d.Epoch, Skip: command.EpochSkip, Cause: recovery.Cause(d.Recovery), Recovery: &d.Recovery,
 		})
-		if err := r.proposeAlone(command.Entry{Time: now}, commands...); err != nil {
+		if err := r.proposals.alone(command.Entry{Time: now}, commands...); err != nil {
 			return err
 		}
 	}

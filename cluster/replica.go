@@ -26,8 +26,6 @@ type Replica struct {
 	store     *store.Store
 	silence   *silence
 	identity  *identity.Record
-	batch     *batcher
-	naming    naming  // of large scripts
 	fresh     *rounds // of the readers here
 	local     *rounds // at the leader, for all replicas
 	spell     *spell
@@ -41,10 +39,11 @@ type Replica struct {
 
 	rescue *recovery.Decision // to go on alone; nil: there is none, or its epoch has begun
 
-	gone    atomic.Pointer[member.Alarm] // that it was removed
-	waiting atomic.Pointer[member.Alarm] // what Run waits for before Raft starts
-	split   atomic.Pointer[string]       // why this leader takes no proposals
-	meter   *meter
+	gone      atomic.Pointer[member.Alarm] // that it was removed
+	waiting   atomic.Pointer[member.Alarm] // what Run waits for before Raft starts
+	meter     *meter
+	drift     *drift
+	proposals *proposals
 
 	ran  atomic.Bool
 	ends atomic.Pointer[context.CancelCauseFunc] // ends Run
@@ -85,7 +84,11 @@ func Open(cfg Config) (*Replica, error) {
 		requests: make(chan saveRequest), stopped: r.stopped,
 	}
 	r.disk = &diskWatch{name: cfg.Self.Name, store: stores, machine: r.machine, logger: cfg.Logger}
-	r.batch = newBatcher(r.raft.apply, entryClock(cfg.Clock))
+	r.drift = &drift{machine: cfg.Machine, store: stores, logger: cfg.Logger}
+	r.proposals = &proposals{
+		raft: r.raft, machine: cfg.Machine, meter: r.meter, batch: newBatcher(r.raft.apply, entryClock(cfg.Clock)),
+		gates: []func(command.Proposal) error{r.drift.refuse, r.disk.roomTo},
+	}
 	r.gauges(cfg.Registry)
 	if err := r.identify(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, err), backend.Close())
@@ -178,7 +181,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	services.Wait()
 	r.raft.end()
 	err = errors.Join(r.beginAnew(err), n.stop(), wantsAgain(ctx))
-	return errors.Join(err, r.setAside(err), r.store.Close())
+	return errors.Join(err, r.drift.setAside(err), r.store.Close())
 }
 
 // restart returns what ends Run, nil if it does not run.
@@ -224,3 +227,14 @@ func (r *Replica) Snapshot(ctx context.Context) (*Saved, error) { return r.snaps
 
 // RoomFor refuses what would leave the disk of this replica too little room for its log.
 func (r *Replica) RoomFor(bytes int64) error { return r.disk.roomFor(bytes) }
+
+// Propose commits a proposal and returns its outcome. The error wraps one of: a
+// refusal (*pbs.Error), which the outcome holds as well; ErrNotLeader, when the
+// proposal never entered the log; ErrOutcomeUnknown, when it may yet take effect.
+// A repeat is answered by the state, which remembers (L8).
+func (r *Replica) Propose(ctx context.Context, p command.Proposal) (command.Outcome, error) {
+	return r.proposals.propose(ctx, p)
+}
+
+// Voters names the servers that vote; "" before Raft runs here.
+func (r *Replica) Voters() string { return r.raft.voters() }

@@ -22,7 +22,7 @@ func (r *Replica) alarms(disk store.Disk) []member.Alarm {
 	if err := r.cfg.Machine.Err(); err != nil {
 		all = append(all, member.Alarm{Kind: member.AlarmMachine, Text: err.Error(), Advice: "see the exit status of the process"})
 	}
-	if why := r.split.Load(); why != nil {
+	if why := r.drift.split.Load(); why != nil {
 		all = append(all, member.Alarm{Kind: member.AlarmSplit, Text: *why, Advice: "stop the cluster and keep a copy of every server_priv/raft; see docs/operations.md"})
 	}
 	for _, a := range []*member.Alarm{r.gone.Load(), r.waiting.Load(), r.disk.waiting.Load(), r.disk.full.Load(), r.snapshots.unsaved.Load()} {
