@@ -32,23 +32,48 @@ const (
 	readPause    = 20 * time.Millisecond
 )
 
-// Read returns a view of the state (L11), on leader and follower alike. The error
-// of a fresh read wraps ErrNotLeader if no leader confirms it in time.
-func (r *Replica) Read(ctx context.Context, mode Mode) (*state.View, error) {
+// reads is the way to the state: what was acknowledged before a read began is in what it sees.
+type reads struct {
+	raft    *localRaft
+	machine Machine
+	peers   Peers
+	spell   *spell
+	silence *silence
+	pace    pace
+	clock   func() time.Time
+
+	fresh *rounds // of the readers here
+	local *rounds // at the leader, for all replicas
+}
+
+// begin makes the rounds, of which the meter counts the leader's.
+func (r *reads) begin(m *meter) {
+	limit := r.pace.far(roundLimit)
+	r.fresh, r.local = newRounds(limit, r.askIndex), newRounds(limit, m.round(r.confirmIndex))
+}
+
+// end answers all that wait, and those that come later.
+func (r *reads) end() {
+	r.fresh.end()
+	r.local.end()
+}
+
+// view is Replica.Read.
+func (r *reads) view(ctx context.Context, mode Mode) (*state.View, error) {
 	if mode == Stale || planted.Bug == planted.StaleReads {
-		return r.cfg.Machine.View(), nil
+		return r.machine.View(), nil
 	}
 	index, err := r.freshIndex(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read: %w", err)
 	}
-	if v := r.cfg.Machine.View(); v.Index() >= index {
+	if v := r.machine.View(); v.Index() >= index {
 		return v, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.silence.until(), func() { cancel(errSilent) })()
-	view, err := r.cfg.Machine.Wait(ctx, index)
+	view, err := r.machine.Wait(ctx, index)
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return nil, fmt.Errorf("read: %w: %w", ErrNotLeader, errSilent)
 	}
@@ -58,11 +83,7 @@ func (r *Replica) Read(ctx context.Context, mode Mode) (*state.View, error) {
 	return view, nil
 }
 
-// Changed returns a channel that is closed when this replica has a newer state. Take it
-// before reading the state that it should differ from.
-func (r *Replica) Changed() <-chan struct{} { return r.cfg.Machine.Changed() }
-
-func (r *Replica) freshIndex(ctx context.Context) (uint64, error) {
+func (r *reads) freshIndex(ctx context.Context) (uint64, error) {
 	until := time.Now().Add(r.pace.far(readPatience))
 	for {
 		index, err := r.fresh.wait(ctx)
@@ -79,35 +100,35 @@ func (r *Replica) freshIndex(ctx context.Context) (uint64, error) {
 
 // askIndex is one round for the readers of this replica: what index must they
 // wait for?
-func (r *Replica) askIndex(ctx context.Context) (uint64, error) {
-	addr, self, ok := r.Leader()
+func (r *reads) askIndex(ctx context.Context) (uint64, error) {
+	addr, self, ok := r.raft.leader()
 	switch {
 	case !ok:
 		return 0, fmt.Errorf("%w: no leader is known", ErrNotLeader)
 	case self:
 		return r.local.wait(ctx)
 	}
-	index, _, err := r.cfg.Peers.ReadIndex(ctx, addr)
+	index, _, err := r.peers.ReadIndex(ctx, addr)
 	if err != nil {
 		return 0, fmt.Errorf("%w: ask %s: %w", ErrNotLeader, addr, err)
 	}
 	return index, nil
 }
 
-// ReadIndex answers a follower: which index has a read to wait for that began
+// index answers a follower: which index has a read to wait for that began
 // before the call? Only a leader in its started term answers.
-func (r *Replica) ReadIndex(ctx context.Context) (index, term uint64, err error) {
+func (r *reads) index(ctx context.Context) (index, term uint64, err error) {
 	if index, err = r.local.wait(ctx); err != nil {
 		return 0, 0, err
 	}
-	return index, r.Term(), nil
+	return index, r.raft.term(), nil
 }
 
 // confirmIndex is one round at the leader, in the order that makes it right:
 // first the commit index, then proof that we lead, then the check that it is
 // still the term whose TermStarted the state has seen. In that term every
 // committed index is one that the state reaches: no-ops come before TermStarted.
-func (r *Replica) confirmIndex(ctx context.Context) (uint64, error) {
+func (r *reads) confirmIndex(ctx context.Context) (uint64, error) {
 	n := r.raft.node.Load()
 	if n == nil || n.silence.kept() {
 		return 0, ErrNotLeader
@@ -131,10 +152,10 @@ func (r *Replica) confirmIndex(ctx context.Context) (uint64, error) {
 	return index, nil
 }
 
-// Age tells how far back a stale read may lie: the time since this replica heard
+// age tells how far back a stale read may lie: the time since this replica heard
 // of its leader, 0 at a leader. Before the first contact it is the time since the
 // last entry.
-func (r *Replica) Age() time.Duration {
+func (r *reads) age() time.Duration {
 	n := r.raft.node.Load()
 	if n != nil && n.isLeader() {
 		return 0
@@ -144,7 +165,7 @@ func (r *Replica) Age() time.Duration {
 			return time.Since(last)
 		}
 	}
-	return max(0, r.cfg.Clock().Sub(time.Unix(0, int64(r.cfg.Machine.View().Now()))))
+	return max(0, r.clock().Sub(time.Unix(0, int64(r.machine.View().Now()))))
 }
 
 var errStopped = fmt.Errorf("%w: the replica stops", ErrNotLeader)

@@ -17,6 +17,7 @@ import (
 	"rampart/cluster/store"
 	"rampart/cluster/term"
 	"rampart/fsm/command"
+	"rampart/fsm/state"
 )
 
 // Replica is one member of the cluster: it holds the state, and may lead.
@@ -26,8 +27,6 @@ type Replica struct {
 	store     *store.Store
 	silence   *silence
 	identity  *identity.Record
-	fresh     *rounds // of the readers here
-	local     *rounds // at the leader, for all replicas
 	spell     *spell
 	machine   *observed
 	snapshots *snapshots
@@ -44,6 +43,7 @@ type Replica struct {
 	meter     *meter
 	drift     *drift
 	proposals *proposals
+	reads     *reads
 
 	ran  atomic.Bool
 	ends atomic.Pointer[context.CancelCauseFunc] // ends Run
@@ -93,8 +93,10 @@ func Open(cfg Config) (*Replica, error) {
 	if err := r.identify(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, err), backend.Close())
 	}
-	limit := r.pace.far(roundLimit)
-	r.fresh, r.local = newRounds(limit, r.askIndex), newRounds(limit, r.meter.round(r.confirmIndex))
+	r.reads = &reads{
+		raft: r.raft, machine: cfg.Machine, peers: cfg.Peers, spell: r.spell, silence: silence, pace: r.pace, clock: cfg.Clock,
+	}
+	r.reads.begin(r.meter)
 	return r, nil
 }
 
@@ -117,8 +119,7 @@ func (r *Replica) Close() error {
 	if r.ran.Swap(true) {
 		return nil
 	}
-	r.fresh.end()
-	r.local.end()
+	r.reads.end()
 	close(r.stopped)
 	return r.store.Backend.Close()
 }
@@ -141,8 +142,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	defer release()
 	n, err := r.start(ctx, base)
 	if err != nil {
-		r.fresh.end()
-		r.local.end()
+		r.reads.end()
 		if ctx.Err() != nil { // told to stop while it waited for the others
 			return errors.Join(wantsAgain(ctx), r.store.Close())
 		}
@@ -154,8 +154,8 @@ func (r *Replica) Run(ctx context.Context) error {
 	r.raft.node.Store(n)
 
 	var services sync.WaitGroup
-	services.Go(func() { r.fresh.run(base) })
-	services.Go(func() { r.local.run(base) })
+	services.Go(func() { r.reads.fresh.run(base) })
+	services.Go(func() { r.reads.local.run(base) })
 	services.Go(func() { r.snapshots.run(base, n) })
 	twice := make(chan error, 1)
 	services.Go(func() { r.watchStarts(base, n, twice) })
@@ -238,3 +238,24 @@ func (r *Replica) Propose(ctx context.Context, p command.Proposal) (command.Outc
 
 // Voters names the servers that vote; "" before Raft runs here.
 func (r *Replica) Voters() string { return r.raft.voters() }
+
+// Read returns a view of the state (L11), on leader and follower alike. The error
+// of a fresh read wraps ErrNotLeader if no leader confirms it in time.
+func (r *Replica) Read(ctx context.Context, mode Mode) (*state.View, error) {
+	return r.reads.view(ctx, mode)
+}
+
+// Changed returns a channel that is closed when this replica has a newer state. Take it
+// before reading the state that it should differ from.
+func (r *Replica) Changed() <-chan struct{} { return r.cfg.Machine.Changed() }
+
+// ReadIndex answers a follower: which index has a read to wait for that began
+// before the call? Only a leader in its started term answers.
+func (r *Replica) ReadIndex(ctx context.Context) (index, term uint64, err error) {
+	return r.reads.index(ctx)
+}
+
+// Age tells how far back a stale read may lie: the time since this replica heard
+// of its leader, 0 at a leader. Before the first contact it is the time since the
+// last entry.
+func (r *Replica) Age() time.Duration { return r.reads.age() }

@@ -167,7 +167,7 @@ func (r *Replica) watchStarts(ctx context.Context, n *node, twice chan<- error) 
 // that follow it.
 func (r *Replica) mayBeAlone(n *node, asked *time.Time) bool {
 	if !n.isLeader() {
-		return r.Age() > r.pace.far(lonely)
+		return r.reads.age() > r.pace.far(lonely)
 	}
 	if time.Since(*asked) < leaderAsks {
 		return false

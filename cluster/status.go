@@ -20,7 +20,7 @@ const statusTimeout = 500 * time.Millisecond
 func (r *Replica) Status() member.Status {
 	view := r.cfg.Machine.View()
 	s := member.Status{
-		Self: r.cfg.Self, Role: member.Nonvoter, LastContact: r.Age(), Class: r.pace.class,
+		Self: r.cfg.Self, Role: member.Nonvoter, LastContact: r.reads.age(), Class: r.pace.class,
 		Applied: view.Index(), Digest: uint64(view.Digest()), Marks: r.cfg.Machine.Marks(),
 	}
 	if r.cfg.Scripts != nil {
