@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 
 	"rampart/cluster/member"
 	"rampart/fsm/command"
@@ -18,13 +17,4 @@ func (r *Replica) raiseLevel(ctx context.Context, members []member.Answer) error
 	r.cfg.Logger.Info("raising the feature level", "level", level)
 	_, err := r.proposals.propose(ctx, command.Proposal{Commands: []command.Command{&command.RaiseLevel{Level: level}}})
 	return err
-}
-
-// checkLevel refuses to start a build that the cluster, as this disk knows it, has
-// left behind.
-func (r *Replica) checkLevel() error {
-	if known := r.identity.Level(); known > r.cfg.Self.FeatureLevel {
-		return fmt.Errorf("%w: it is at feature level %d, this build knows %d", command.ErrTooOld, known, r.cfg.Self.FeatureLevel)
-	}
-	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"rampart/cluster/identity"
 	"rampart/cluster/member"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -20,18 +19,6 @@ import (
 // finishAfter is the time that a leader leaves a removal to whoever asked for it: the answer
 // may go through the replica that is removed.
 const finishAfter = 2 * time.Second
-
-// removed notes, once, that this replica is no member any more. It keeps answering, so
-// that whoever looks is told why.
-func (r *Replica) removed() {
-	a := &member.Alarm{
-		Kind: member.AlarmRemoved, Text: identity.ErrRemoved.Error(),
-		Advice: "stop it; to take its host in again, empty its home and join with a new token: rampart token create --role replica --host " + string(r.cfg.Self.Name),
-	}
-	if r.gone.Swap(a) == nil {
-		r.cfg.Logger.Error("no member any more", "why", a.Text, "advice", a.Advice)
-	}
-}
 
 // MayRemove refuses to remove a replica when those that are left, and answer, would be no
 // quorum.

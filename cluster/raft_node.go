@@ -22,13 +22,13 @@ type node struct {
 // start brings Raft up: the checks first, then what may answer others. base
 // outlives ctx until the replica has stopped.
 func (r *Replica) start(ctx, base context.Context) (*node, error) {
-	if err := r.checkLevel(); err != nil {
+	if err := r.starts.checkLevel(); err != nil {
 		return nil, err
 	}
 	if err := r.disk.await(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.checkStart(ctx); err != nil {
+	if err := r.starts.check(ctx); err != nil {
 		return nil, err
 	}
 	conf := r.raftConfig()
@@ -36,7 +36,7 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 	transport := newConfirmer(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: layer, MaxPool: connsPerPeer, Timeout: rpcTimeout,
 		Logger: conf.Logger, MsgpackUseNewTimeFormat: true,
-	})).screen(r.refuseExcluded, r.silence)
+	})).screen(r.starts.refuse, r.silence)
 	n := &node{id: r.id, transport: transport, layer: layer, silence: r.silence}
 	err := assertPreVote(conf, transport)
 	if err == nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rampart/cluster/identity"
-	"rampart/cluster/member"
 	"rampart/cluster/recovery"
 	"rampart/cluster/store"
 	"rampart/cluster/term"
@@ -38,12 +37,11 @@ type Replica struct {
 
 	rescue *recovery.Decision // to go on alone; nil: there is none, or its epoch has begun
 
-	gone      atomic.Pointer[member.Alarm] // that it was removed
-	waiting   atomic.Pointer[member.Alarm] // what Run waits for before Raft starts
 	meter     *meter
 	drift     *drift
 	proposals *proposals
 	reads     *reads
+	starts    *starts
 
 	ran  atomic.Bool
 	ends atomic.Pointer[context.CancelCauseFunc] // ends Run
@@ -97,6 +95,10 @@ func Open(cfg Config) (*Replica, error) {
 		raft: r.raft, machine: cfg.Machine, peers: cfg.Peers, spell: r.spell, silence: silence, pace: r.pace, clock: cfg.Clock,
 	}
 	r.reads.begin(r.meter)
+	r.starts = &starts{
+		self: r.cfg.Self, identity: r.identity, raft: r.raft, machine: cfg.Machine, peers: cfg.Peers,
+		pace: r.pace, age: r.reads.age, logger: cfg.Logger,
+	}
 	return r, nil
 }
 
@@ -158,7 +160,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	services.Go(func() { r.reads.local.run(base) })
 	services.Go(func() { r.snapshots.run(base, n) })
 	twice := make(chan error, 1)
-	services.Go(func() { r.watchStarts(base, n, twice) })
+	services.Go(func() { r.starts.watch(base, n, twice) })
 	services.Go(func() { r.disk.watch(base) })
 
 	leading, resign := context.WithCancel(ctx)
@@ -259,3 +261,8 @@ func (r *Replica) ReadIndex(ctx context.Context) (index, term uint64, err error)
 // of its leader, 0 at a leader. Before the first contact it is the time since the
 // last entry.
 func (r *Replica) Age() time.Duration { return r.reads.age() }
+
+// LastStart answers another replica's question, before Raft runs here too.
+func (r *Replica) LastStart(ctx context.Context, q identity.Question) (identity.Answer, error) {
+	return r.starts.last(ctx, q)
+}

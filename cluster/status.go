@@ -48,7 +48,7 @@ func (r *Replica) Status() member.Status {
 // nobody but itself: it is not answered any more.
 func (r *Replica) Statuses(ctx context.Context) []member.Status {
 	members := r.raft.servers()
-	if r.gone.Load() != nil {
+	if r.starts.gone.Load() != nil {
 		members = nil
 	}
 	if !slices.ContainsFunc(members, func(m raft.Server) bool { return m.ID == r.id }) {

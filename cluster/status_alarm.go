@@ -25,7 +25,7 @@ func (r *Replica) alarms(disk store.Disk) []member.Alarm {
 	if why := r.drift.split.Load(); why != nil {
 		all = append(all, member.Alarm{Kind: member.AlarmSplit, Text: *why, Advice: "stop the cluster and keep a copy of every server_priv/raft; see docs/operations.md"})
 	}
-	for _, a := range []*member.Alarm{r.gone.Load(), r.waiting.Load(), r.disk.waiting.Load(), r.disk.full.Load(), r.snapshots.unsaved.Load()} {
+	for _, a := range []*member.Alarm{r.starts.gone.Load(), r.starts.waiting.Load(), r.disk.waiting.Load(), r.disk.full.Load(), r.snapshots.unsaved.Load()} {
 		if a != nil {
 			all = append(all, *a)
 		}
