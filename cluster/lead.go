@@ -142,7 +142,7 @@ func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
 	if err := r.proposals.alone(command.Entry{Time: clocks.median()}, started); err != nil {
 		return 0, err
 	}
-	if err := r.beginEpoch(clocks.median()); err != nil {
+	if err := r.rescue.beginEpoch(clocks.median(), r.proposals.alone); err != nil {
 		return 0, err
 	}
 	if !n.leads(term) {

@@ -17,16 +17,16 @@ import (
 )
 
 // goOnAlone writes the decision to the disk, and has Run end.
-func (r *Replica) goOnAlone(plan *recovery.Rescue, by pbs.User) error {
-	again := r.restart()
+func (r *rescue) goOnAlone(plan *recovery.Rescue, by pbs.User) error {
+	again := r.again()
 	if again == nil {
-		return pbs.Errorf(pbs.InvalidRequest, "%s is being started or stopped: ask again", r.cfg.Self.Name)
+		return pbs.Errorf(pbs.InvalidRequest, "%s is being started or stopped: ask again", r.self.Name)
 	}
-	d, err := recovery.Decide(r.store, r.cfg.Self.Name, plan, by)
+	d, err := recovery.Decide(r.store, r.self.Name, plan, by)
 	if err != nil {
 		return err
 	}
-	r.cfg.Logger.Warn("going on without a quorum", "lost", plan.Lost, "anew", plan.Anew(),
+	r.logger.Warn("going on without a quorum", "lost", plan.Lost, "anew", plan.Anew(),
 		"index", d.Recovery.Index, "term", d.Recovery.Term, "by", by.String())
 	again(fmt.Errorf("%w: it goes on without %v", ErrAgain, plan.Lost))
 	return nil
@@ -42,11 +42,11 @@ func wantsAgain(ctx context.Context) error {
 
 // beginAnew sets the stores aside when another replica's log goes on: the next start finds
 // an empty disk.
-func (r *Replica) beginAnew(err error) error {
+func (r *rescue) beginAnew(err error) error {
 	if !errors.Is(err, identity.ErrAnew) || r.store.Err() != nil {
 		return err
 	}
-	v := r.cfg.Machine.View()
+	v := r.machine.View()
 	index, _, failed := r.store.Last()
 	if failed != nil {
 		return errors.Join(err, failed)
@@ -55,32 +55,32 @@ func (r *Replica) beginAnew(err error) error {
 	if failed != nil {
 		return errors.Join(err, fmt.Errorf("set the stores aside: %w", failed))
 	}
-	r.cfg.Logger.Warn("the cluster was recovered with the log of another replica: this one begins anew", "aside", where)
+	r.logger.Warn("the cluster was recovered with the log of another replica: this one begins anew", "aside", where)
 	return fmt.Errorf("%w, with empty stores: %w", ErrAgain, err)
 }
 
 // resume does what was decided before this start.
-func (r *Replica) resume() error {
-	self := raft.Server{Suffrage: raft.Voter, ID: r.id, Address: raft.ServerAddress(r.cfg.Self.Address)}
-	d, err := recovery.Resume(r.store, self, r.cfg.Clock())
+func (r *rescue) resume() error {
+	self := raft.Server{Suffrage: raft.Voter, ID: r.raft.id, Address: raft.ServerAddress(r.self.Address)}
+	d, err := recovery.Resume(r.store, self, r.clock())
 	if errors.Is(err, recovery.ErrVoid) {
-		r.cfg.Logger.Error("nothing is recovered", "why", err)
+		r.logger.Error("nothing is recovered", "why", err)
 		return nil
 	}
 	if err != nil || d == nil {
 		return err
 	}
-	r.raft.known, r.rescue = recovery.Alone(self).Servers, d
-	return r.identity.Exclude(d.Recovery, r.cfg.Clock())
+	r.raft.known, r.decision = recovery.Alone(self).Servers, d
+	return r.identity.Exclude(d.Recovery, r.clock())
 }
 
 // beginEpoch commits the new epoch before this leader of one does anything else.
-func (r *Replica) beginEpoch(now pbs.Time) error {
-	d := r.rescue
+func (r *rescue) beginEpoch(now pbs.Time, propose func(command.Entry, ...command.Command) error) error {
+	d := r.decision
 	if d == nil {
 		return nil
 	}
-	if c := r.cfg.Machine.View().Cluster(); c.Epoch != d.Epoch {
+	if c := r.machine.View().Cluster(); c.Epoch != d.Epoch {
 		var commands []command.Command
 		if c.FeatureLevel < command.LevelMembers {
 			commands = append(commands, &command.RaiseLevel{Level: command.LevelMembers})
@@ -88,17 +88,17 @@ func (r *Replica) beginEpoch(now pbs.Time) error {
 		commands = append(commands, &command.NewEpoch{
 			Epoch: d.Epoch, Skip: command.EpochSkip, Cause: recovery.Cause(d.Recovery), Recovery: &d.Recovery,
 		})
-		if err := r.proposals.alone(command.Entry{Time: now}, commands...); err != nil {
+		if err := propose(command.Entry{Time: now}, commands...); err != nil {
 			return err
 		}
 	}
 	note := fmt.Sprintf("%s %s; epoch %d\n", time.Unix(0, int64(now)).UTC().Format(time.RFC3339), recovery.Cause(d.Recovery), d.Epoch)
 	if err := r.store.Note(note); err != nil {
-		r.cfg.Logger.Warn("cannot write down the recovery beside the stores", "err", err)
+		r.logger.Warn("cannot write down the recovery beside the stores", "err", err)
 	}
 	if err := recovery.Forget(r.store); err != nil {
 		return err
 	}
-	r.rescue = nil
+	r.decision = nil
 	return nil
 }

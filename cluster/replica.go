@@ -35,13 +35,12 @@ type Replica struct {
 	raft *localRaft
 	pace pace
 
-	rescue *recovery.Decision // to go on alone; nil: there is none, or its epoch has begun
-
 	meter     *meter
 	drift     *drift
 	proposals *proposals
 	reads     *reads
 	starts    *starts
+	rescue    *rescue
 
 	ran  atomic.Bool
 	ends atomic.Pointer[context.CancelCauseFunc] // ends Run
@@ -113,7 +112,11 @@ func (r *Replica) identify() error {
 	r.identity, r.id, r.pace = record, record.ID(), pace{cmp.Or(record.Class(), r.cfg.Class).OrLan()}
 	r.raft.id = r.id
 	r.cfg.Self.ServerID, r.cfg.Self.Generation, r.cfg.Self.Start = string(r.id), this.Generation, this.Token
-	return r.resume()
+	r.rescue = &rescue{
+		self: r.cfg.Self, store: r.store, identity: record, raft: r.raft, machine: r.cfg.Machine, peers: r.cfg.Peers,
+		pace: r.pace, clock: r.cfg.Clock, again: r.restart, logger: r.cfg.Logger,
+	}
+	return r.rescue.resume()
 }
 
 // Close closes the stores of a replica that was never run.
@@ -151,7 +154,7 @@ func (r *Replica) Run(ctx context.Context) error {
 		if stopped := r.cfg.Machine.Err(); stopped != nil {
 			err = stopped // Raft tells of its consequences only
 		}
-		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, r.beginAnew(err)), r.store.Close())
+		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, r.rescue.beginAnew(err)), r.store.Close())
 	}
 	r.raft.node.Store(n)
 
@@ -182,7 +185,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	release()
 	services.Wait()
 	r.raft.end()
-	err = errors.Join(r.beginAnew(err), n.stop(), wantsAgain(ctx))
+	err = errors.Join(r.rescue.beginAnew(err), n.stop(), wantsAgain(ctx))
 	return errors.Join(err, r.drift.setAside(err), r.store.Close())
 }
 
@@ -266,3 +269,16 @@ func (r *Replica) Age() time.Duration { return r.reads.age() }
 func (r *Replica) LastStart(ctx context.Context, q identity.Question) (identity.Answer, error) {
 	return r.starts.last(ctx, q)
 }
+
+// Recover makes the cluster go on without a quorum. It asks every member how far its log
+// reaches and relays the request to the furthest; that one writes down what it will do and
+// starts again, as the only voter (Run returns ErrAgain). It refuses while a quorum answers
+// or leads, while somebody who was named as lost answers, and while somebody does not who
+// was not named.
+func (r *Replica) Recover(ctx context.Context, d recovery.Disaster) (recovery.Rescue, error) {
+	return r.rescue.begin(ctx, d)
+}
+
+// LogEnd returns how far the log of this replica reaches, as it is on the disk. It needs
+// neither a leader nor that Raft runs.
+func (r *Replica) LogEnd() (recovery.LogEnd, error) { return r.rescue.logEnd() }
