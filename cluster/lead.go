@@ -173,7 +173,7 @@ func (r *Replica) tick(ctx context.Context, n *node) {
 			continue
 		}
 		if err == nil {
-			found := r.drift.compare(func() []member.Answer { return r.look(ctx, n) })
+			found := r.drift.compare(func() []member.Answer { return r.census.look(ctx, n) })
 			r.drift.act(found)
 			err = r.proposals.alone(command.Entry{Time: r.proposals.batch.now()}, &command.TimeTick{}, &found.compare)
 		}

@@ -27,7 +27,7 @@ func (r *Replica) MayRemove(ctx context.Context, name pbs.ReplicaName) error {
 	if n == nil {
 		return fmt.Errorf("remove %s: %w", name, ErrNotLeader)
 	}
-	return member.MayRemove(r.look(ctx, n), name)
+	return member.MayRemove(r.census.look(ctx, n), name)
 }
 
 // Withdraw takes the votes from a replica whose removal is on record, so that it counts no
@@ -82,7 +82,7 @@ func (r *Replica) withdraw(ctx context.Context, n *node, x state.Removal) error 
 		return nil
 	}
 	if s.Suffrage == raft.Voter {
-		if err := member.MayRemove(r.look(ctx, n), x.Name); err != nil {
+		if err := member.MayRemove(r.census.look(ctx, n), x.Name); err != nil {
 			return err
 		}
 	}

@@ -18,9 +18,9 @@ func (r *Replica) announced(self state.Replica) state.Replica {
 	return self
 }
 
-// zoneHolds reports, as this replica knows it, whether the loss of one zone would cost the quorum.
-func (r *Replica) zoneHolds(voters []raft.Server) bool {
-	zones, view := make(map[string][]pbs.ReplicaName), r.cfg.Machine.View()
+// zoneHolds reports, as the state knows it, whether the loss of one zone would cost the quorum.
+func zoneHolds(view *state.View, voters []raft.Server) bool {
+	zones := make(map[string][]pbs.ReplicaName)
 	for _, s := range voters {
 		if known, ok := view.Replica(member.NameOf(s.ID)); ok && known.Zone != "" {
 			zones[known.Zone] = append(zones[known.Zone], known.Name)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -26,8 +25,6 @@ const (
 	// changeTimeout bounds the wait for an earlier change of members.
 	changeTimeout = 5 * time.Second
 )
-
-var errOtherServer = errors.New("another server answers at this address")
 
 // AddReplica makes a replica, whose store is new, a non-voter; it becomes a voter
 // when it has caught up. A member with the same name and another disk is removed
@@ -89,7 +86,7 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 	home := member.NewHome(r.cfg.Machine.View())
 	defer r.proposals.naming.release()
 	for {
-		members := r.look(ctx, n)
+		members := r.census.look(ctx, n)
 		k.Call(members, time.Now())
 		for _, m := range members {
 			if err := r.keepMember(ctx, n, term, m, k); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
@@ -132,21 +129,6 @@ func (r *Replica) keepDisks(ctx context.Context, n *node, members []member.Answe
 	}
 	r.disk.holdWrites(members)
 	return nil
-}
-
-// look asks all members how they do.
-func (r *Replica) look(ctx context.Context, n *node) []member.Answer {
-	servers := n.servers()
-	all := make([]member.Answer, len(servers))
-	var wg sync.WaitGroup
-	for i, s := range servers {
-		wg.Go(func() {
-			status, err := r.statusOf(ctx, s)
-			all[i] = member.Answer{Server: s, Status: status, Err: err}
-		})
-	}
-	wg.Wait()
-	return all
 }
 
 func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member.Answer, k *member.Roll) error {
@@ -199,7 +181,7 @@ func (r *Replica) transfer(ctx context.Context, n *node, to pbs.ReplicaName) err
 	if to == r.cfg.Self.Name {
 		return nil
 	}
-	candidates := member.Successors(r.look(ctx, n), n.id, to)
+	candidates := member.Successors(r.census.look(ctx, n), n.id, to)
 	if len(candidates) == 0 {
 		return fmt.Errorf("transfer leadership: %w", pbs.Errorf(pbs.InvalidRequest, "no voter %s is reachable", to))
 	}

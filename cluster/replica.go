@@ -12,10 +12,12 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rampart/cluster/identity"
+	"rampart/cluster/member"
 	"rampart/cluster/recovery"
 	"rampart/cluster/store"
 	"rampart/cluster/term"
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
 
@@ -41,6 +43,8 @@ type Replica struct {
 	reads     *reads
 	starts    *starts
 	rescue    *rescue
+	report    *report
+	census    *census
 
 	ran  atomic.Bool
 	ends atomic.Pointer[context.CancelCauseFunc] // ends Run
@@ -86,7 +90,6 @@ func Open(cfg Config) (*Replica, error) {
 		raft: r.raft, machine: cfg.Machine, meter: r.meter, batch: newBatcher(r.raft.apply, entryClock(cfg.Clock)),
 		gates: []func(command.Proposal) error{r.drift.refuse, r.disk.roomTo},
 	}
-	r.gauges(cfg.Registry)
 	if err := r.identify(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, err), backend.Close())
 	}
@@ -97,6 +100,15 @@ func Open(cfg Config) (*Replica, error) {
 	r.starts = &starts{
 		self: r.cfg.Self, identity: r.identity, raft: r.raft, machine: cfg.Machine, peers: cfg.Peers,
 		pace: r.pace, age: r.reads.age, logger: cfg.Logger,
+	}
+	r.report = &report{
+		self: r.cfg.Self, class: r.pace.class, machine: cfg.Machine, store: stores, raft: r.raft, age: r.reads.age,
+		scripts: cfg.Scripts, others: cfg.Alarms, silence: silence, drift: r.drift, starts: r.starts, disk: r.disk, snapshots: r.snapshots,
+	}
+	r.report.register(cfg.Registry)
+	r.census = &census{
+		address: cfg.Self.Address, raft: r.raft, machine: cfg.Machine, peers: cfg.Peers, pace: r.pace,
+		own: r.report.status, removed: func() bool { return r.starts.gone.Load() != nil },
 	}
 	return r, nil
 }
@@ -282,3 +294,36 @@ func (r *Replica) Recover(ctx context.Context, d recovery.Disaster) (recovery.Re
 // LogEnd returns how far the log of this replica reaches, as it is on the disk. It needs
 // neither a leader nor that Raft runs.
 func (r *Replica) LogEnd() (recovery.LogEnd, error) { return r.rescue.logEnd() }
+
+// Status returns what this replica knows of itself. It needs no leader.
+func (r *Replica) Status() member.Status { return r.report.status() }
+
+// Statuses asks every member; those that do not answer in time are unreachable. Before
+// Raft runs here, the members are those that the disk knows. One that was removed knows of
+// nobody but itself: it is not answered any more.
+func (r *Replica) Statuses(ctx context.Context) []member.Status { return r.census.statuses(ctx) }
+
+// Leader returns the address of the leader, and whether we are it; not ok if none
+// is known.
+func (r *Replica) Leader() (addr string, self, ok bool) { return r.raft.leader() }
+
+// IsLeader reports whether this replica believes to lead.
+func (r *Replica) IsLeader() bool { return r.raft.leading() != nil }
+
+// Term returns the present term, 0 before Run.
+func (r *Replica) Term() uint64 { return r.raft.term() }
+
+// Silent reports whether this replica can neither lead nor hear a leader now, since its store does
+// not answer.
+func (r *Replica) Silent() bool { return r.silence.kept() }
+
+// Runs reports whether Raft runs here: nothing speaks against this disk, and it may ask
+// to become a member.
+func (r *Replica) Runs() bool { return r.raft.node.Load() != nil }
+
+// Self returns what this replica announces of itself.
+func (r *Replica) Self() state.Replica { return r.cfg.Self }
+
+// Class returns with the times of which class this replica runs. It takes up another one when
+// it is started next: Raft cannot change the lease of its leader while it runs.
+func (r *Replica) Class() pbs.RTTClass { return r.pace.class }

@@ -62,6 +62,15 @@ func (s *silence) now() (since time.Time, ok bool) {
 	return time.Time{}, false
 }
 
+// lasts is for how long the store has not answered; 0: it does.
+func (s *silence) lasts() time.Duration {
+	since, ok := s.now()
+	if !ok {
+		return 0
+	}
+	return time.Since(since)
+}
+
 func (s *silence) kept() bool { return s.since.Load() != nil }
 
 // until returns a context that ends when the next silence begins.

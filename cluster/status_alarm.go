@@ -11,7 +11,7 @@ import (
 )
 
 // alarms returns what is wrong here, the worst first.
-func (r *Replica) alarms(disk store.Disk) []member.Alarm {
+func (r *report) alarms(disk store.Disk) []member.Alarm {
 	var all []member.Alarm
 	if err := r.store.Err(); err != nil {
 		all = append(all, storeAlarm(err))
@@ -19,7 +19,7 @@ func (r *Replica) alarms(disk store.Disk) []member.Alarm {
 	if since, ok := r.silence.now(); ok {
 		all = append(all, stalledAlarm(since, r.store.Dir()))
 	}
-	if err := r.cfg.Machine.Err(); err != nil {
+	if err := r.machine.Err(); err != nil {
 		all = append(all, member.Alarm{Kind: member.AlarmMachine, Text: err.Error(), Advice: "see the exit status of the process"})
 	}
 	if why := r.drift.split.Load(); why != nil {
@@ -31,8 +31,8 @@ func (r *Replica) alarms(disk store.Disk) []member.Alarm {
 		}
 	}
 	all = append(all, diskAlarms(disk)...)
-	if r.cfg.Alarms != nil {
-		all = append(all, r.cfg.Alarms()...)
+	if r.others != nil {
+		all = append(all, r.others()...)
 	}
 	return all
 }
@@ -51,13 +51,4 @@ func stalledAlarm(since time.Time, dir string) member.Alarm {
 		Text:   fmt.Sprintf("silent: %s has not answered since %s", dir, since.Format(time.RFC3339)),
 		Advice: "look at the disk and the path to it; the replica goes on by itself when it answers",
 	}
-}
-
-// stalledFor is for how long the store has not answered; 0: it does.
-func (r *Replica) stalledFor() time.Duration {
-	since, ok := r.silence.now()
-	if !ok {
-		return 0
-	}
-	return time.Since(since)
 }

@@ -8,15 +8,15 @@ import (
 
 // gauges collects what a replica knows of itself whenever the metrics are read.
 type gauges struct {
-	replica *Replica
+	report *report
 	role, term, commit, applied, lag, contact,
 	voters, zone, last, p99, most, sick, stalled, free, low, alarm *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*gauges)(nil)
 
-// gauges puts what can be asked for at any time into the registry.
-func (r *Replica) gauges(reg prometheus.Registerer) {
+// register puts what can be asked for at any time into the registry.
+func (r *report) register(reg prometheus.Registerer) {
 	if reg == nil {
 		return
 	}
@@ -24,7 +24,7 @@ func (r *Replica) gauges(reg prometheus.Registerer) {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
 	reg.MustRegister(&gauges{
-		replica: r,
+		report:  r,
 		role:    desc("rampart_raft_role", "1 for the role that this replica has, 0 for the others.", "role"),
 		term:    desc("rampart_raft_term", "Present term."),
 		commit:  desc("rampart_raft_commit_index", "Highest index known to be committed."),
@@ -55,7 +55,7 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
-	s := g.replica.Status()
+	s := g.report.status()
 	put := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
@@ -67,15 +67,15 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	put(g.applied, float64(s.Applied))
 	put(g.lag, float64(max(s.Commit, s.Applied)-s.Applied))
 	put(g.contact, s.LastContact.Seconds())
-	if n := g.replica.raft.node.Load(); n != nil {
+	if n := g.report.raft.node.Load(); n != nil {
 		put(g.voters, float64(len(n.voters())))
-		put(g.zone, one(g.replica.zoneHolds(n.voters())))
+		put(g.zone, one(zoneHolds(g.report.machine.View(), n.voters())))
 		put(g.last, float64(n.raft.LastIndex()))
 	}
 	put(g.p99, s.Disk.P99.Seconds())
 	put(g.most, s.Disk.Max.Seconds())
 	put(g.sick, one(s.Disk.Sick))
-	put(g.stalled, g.replica.stalledFor().Seconds())
+	put(g.stalled, g.report.silence.lasts().Seconds())
 	put(g.free, float64(s.Disk.Free))
 	put(g.low, one(s.Disk.Low))
 	raised := make(map[member.AlarmKind]bool)
