@@ -47,7 +47,7 @@ func (r *Replica) duties(ctx context.Context, n *node, term uint64) error {
 	wg.Go(func() { r.proposals.batch.run(ctx) })
 	wg.Go(func() { r.tick(ctx, n) })
 	wg.Go(func() { r.wake(ctx) })
-	wg.Go(func() { r.keepMembers(ctx, n, term) })
+	wg.Go(func() { r.members.keep(ctx, n, term) })
 	wg.Go(func() {
 		if r.cfg.Work == nil {
 			return
@@ -76,7 +76,7 @@ func (r *Replica) startTerm(ctx context.Context, n *node) (uint64, bool) {
 			r.cfg.Logger.Warn("cannot start the term", "term", n.raft.CurrentTerm(), "err", err)
 		}
 		if errors.Is(err, errClockOff) {
-			r.handOver(ctx, n)
+			r.handover.leave(ctx, n)
 		}
 		select {
 		case <-ctx.Done():
@@ -169,7 +169,7 @@ func (r *Replica) tick(ctx context.Context, n *node) {
 		}
 		if errors.Is(err, errClockOff) {
 			r.cfg.Logger.Error("handing over", "err", err)
-			r.handOver(ctx, n)
+			r.handover.leave(ctx, n)
 			continue
 		}
 		if err == nil {

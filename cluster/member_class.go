@@ -8,10 +8,10 @@ import (
 
 // keepClass is a duty of the leader: it puts the class with which the cluster was founded into
 // the state. Whoever joined was told it.
-func (r *Replica) keepClass(ctx context.Context) error {
-	c := r.cfg.Machine.View().Cluster()
-	if r.cfg.Class == "" || c.RTTClass != "" || c.FeatureLevel < command.LevelMembers {
+func (m *membership) keepClass(ctx context.Context) error {
+	c := m.machine.View().Cluster()
+	if m.class == "" || c.RTTClass != "" || c.FeatureLevel < command.LevelMembers {
 		return nil
 	}
-	return r.proposals.decide(ctx, &command.SetRTTClass{Class: r.cfg.Class})
+	return m.proposals.decide(ctx, &command.SetRTTClass{Class: m.class})
 }

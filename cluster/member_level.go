@@ -9,12 +9,12 @@ import (
 
 // raiseLevel raises the cluster's feature level when every voter answers and knows a
 // higher one (L4).
-func (r *Replica) raiseLevel(ctx context.Context, members []member.Answer) error {
-	level, ok := member.CommonLevel(members, r.cfg.Self.FeatureLevel)
-	if !ok || level <= r.cfg.Machine.View().Cluster().FeatureLevel {
+func (m *membership) raiseLevel(ctx context.Context, members []member.Answer) error {
+	level, ok := member.CommonLevel(members, m.level)
+	if !ok || level <= m.machine.View().Cluster().FeatureLevel {
 		return nil
 	}
-	r.cfg.Logger.Info("raising the feature level", "level", level)
-	_, err := r.proposals.propose(ctx, command.Proposal{Commands: []command.Command{&command.RaiseLevel{Level: level}}})
+	m.logger.Info("raising the feature level", "level", level)
+	_, err := m.proposals.propose(ctx, command.Proposal{Commands: []command.Command{&command.RaiseLevel{Level: level}}})
 	return err
 }

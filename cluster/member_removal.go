@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -20,9 +21,19 @@ import (
 // may go through the replica that is removed.
 const finishAfter = 2 * time.Second
 
-// MayRemove refuses to remove a replica when those that are left, and answer, would be no
-// quorum.
-func (r *Replica) MayRemove(ctx context.Context, name pbs.ReplicaName) error {
+// removals takes servers off the record, and out of Raft: those that somebody wants to be gone, and
+// those whose place was taken.
+type removals struct {
+	raft      *localRaft
+	machine   viewer
+	proposals *proposals
+	census    *census
+	handover  *handover
+	logger    *slog.Logger
+}
+
+// may refuses to remove a replica when those that are left, and answer, would be no quorum.
+func (r *removals) may(ctx context.Context, name pbs.ReplicaName) error {
 	n := r.raft.leading()
 	if n == nil {
 		return fmt.Errorf("remove %s: %w", name, ErrNotLeader)
@@ -30,26 +41,14 @@ func (r *Replica) MayRemove(ctx context.Context, name pbs.ReplicaName) error {
 	return member.MayRemove(r.census.look(ctx, n), name)
 }
 
-// Withdraw takes the votes from a replica whose removal is on record, so that it counts no
-// more; FinishRemoval does the rest. Only the leader does this; repeating it does no harm.
-func (r *Replica) Withdraw(ctx context.Context, name pbs.ReplicaName) error {
-	return r.eachLeaving(name, func(n *node, x state.Removal) error { return r.withdraw(ctx, n, x) })
-}
-
-// FinishRemoval does all that is left to do for a replica whose removal is on record: it is
-// off the record, and cut off, when it returns. Only the leader does this; repeating it
-// does no harm.
-func (r *Replica) FinishRemoval(ctx context.Context, name pbs.ReplicaName) error {
-	return r.eachLeaving(name, func(n *node, x state.Removal) error { return r.finish(ctx, n, x) })
-}
-
-func (r *Replica) eachLeaving(name pbs.ReplicaName, do func(n *node, x state.Removal) error) error {
+// each does something for each server of a replica whose removal is on record.
+func (r *removals) each(name pbs.ReplicaName, do func(n *node, x state.Removal) error) error {
 	n := r.raft.leading()
 	if n == nil {
 		return fmt.Errorf("remove %s: %w", name, ErrNotLeader)
 	}
 	var errs []error
-	for _, x := range r.cfg.Machine.View().Leaving() {
+	for _, x := range r.machine.View().Leaving() {
 		if x.Name == name && x.Barred() {
 			errs = append(errs, do(n, x))
 		}
@@ -57,11 +56,11 @@ func (r *Replica) eachLeaving(name pbs.ReplicaName, do func(n *node, x state.Rem
 	return errors.Join(errs...)
 }
 
-// keepRemovals is a duty of the leader: it finishes what an earlier one has left, and what
+// keep is a duty of the leader: it finishes what an earlier one has left, and what
 // takes the place of the dead.
-func (r *Replica) keepRemovals(ctx context.Context, n *node, k *member.Roll) error {
+func (r *removals) keep(ctx context.Context, n *node, k *member.Roll) error {
 	var errs []error
-	for _, x := range r.cfg.Machine.View().Leaving() {
+	for _, x := range r.machine.View().Leaving() {
 		since := k.Leaves(x.ServerID, time.Now())
 		switch {
 		case !x.Barred():
@@ -75,7 +74,7 @@ func (r *Replica) keepRemovals(ctx context.Context, n *node, k *member.Roll) err
 
 // withdraw takes a server out of Raft. The order matters: a server that counts and is cut
 // off would cost an even number of voters their quorum.
-func (r *Replica) withdraw(ctx context.Context, n *node, x state.Removal) error {
+func (r *removals) withdraw(ctx context.Context, n *node, x state.Removal) error {
 	id := raft.ServerID(x.ServerID)
 	s, ok := n.server(id)
 	if !ok {
@@ -87,23 +86,23 @@ func (r *Replica) withdraw(ctx context.Context, n *node, x state.Removal) error 
 		}
 	}
 	if id == n.id {
-		if err := r.transfer(ctx, n, ""); err != nil {
+		if err := r.handover.transfer(ctx, n, ""); err != nil {
 			return err
 		}
 		return fmt.Errorf("remove %s: %w", x.Name, ErrNotLeader)
 	}
-	r.cfg.Logger.Info("removing", "server", id)
+	r.logger.Info("removing", "server", id)
 	if err := n.raft.RemoveServer(id, 0, changeTimeout).Error(); err != nil {
 		return fmt.Errorf("remove %s: %w", id, entryError(err))
 	}
 	return nil
 }
 
-func (r *Replica) finish(ctx context.Context, n *node, x state.Removal) error {
+func (r *removals) finish(ctx context.Context, n *node, x state.Removal) error {
 	if err := r.withdraw(ctx, n, x); err != nil {
 		return err
 	}
-	_, err := r.proposals.propose(ctx, command.Proposal{Commands: leftCommands(r.cfg.Machine.View(), x)})
+	_, err := r.proposals.propose(ctx, command.Proposal{Commands: leftCommands(r.machine.View(), x)})
 	if err != nil {
 		return fmt.Errorf("take %s off the record: %w", x.ServerID, err)
 	}

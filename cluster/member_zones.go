@@ -11,8 +11,8 @@ import (
 
 // announced returns what may be put into the state of what a replica announces: a replica of an
 // earlier version would not know its zone.
-func (r *Replica) announced(self state.Replica) state.Replica {
-	if r.cfg.Machine.View().Cluster().FeatureLevel < command.LevelMembers {
+func (m *membership) announced(self state.Replica) state.Replica {
+	if m.machine.View().Cluster().FeatureLevel < command.LevelMembers {
 		self.Zone = ""
 	}
 	return self

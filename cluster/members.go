@@ -2,12 +2,13 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -26,12 +27,35 @@ const (
 	changeTimeout = 5 * time.Second
 )
 
-// AddReplica makes a replica, whose store is new, a non-voter; it becomes a voter
-// when it has caught up. A member with the same name and another disk is removed
-// first: it is the same host without its memory, and must not be counted twice.
-// Only the leader does this; repeating it does no harm.
-func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
-	n := r.raft.leading()
+// A Member is a replica as Raft has it.
+type Member struct {
+	Name    pbs.ReplicaName
+	Address string
+	Voter   bool
+	Self    bool
+}
+
+// A membership looks after the members: who is taken in, who gets a vote and who takes whose place
+// (package member has the rules), what they announce, and what they all know of classes and levels.
+type membership struct {
+	level    uint32       // that this build knows
+	class    pbs.RTTClass // with which the cluster was founded, here; "": it was not
+	raft     *localRaft
+	machine  viewer
+	identity *identity.Record
+	pace     pace
+	logger   *slog.Logger
+
+	proposals *proposals
+	census    *census
+	handover  *handover
+	removals  *removals
+	disk      *diskWatch
+}
+
+// add is Replica.AddReplica.
+func (m *membership) add(ctx context.Context, joined state.Replica) error {
+	n := m.raft.leading()
 	if n == nil {
 		return fmt.Errorf("add replica %s: %w", joined.Name, ErrNotLeader)
 	}
@@ -39,10 +63,10 @@ func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
 	if member.NameOf(id) != joined.Name || addr == "" {
 		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s at %q is not a server of replica %s", id, addr, joined.Name))
 	}
-	if r.cfg.Machine.View().Barred(joined.ServerID) {
+	if m.machine.View().Barred(joined.ServerID) {
 		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s was removed; a new token for its host brings it back, into an empty home", id))
 	}
-	if by := r.identity.Replaced(joined); by != "" {
+	if by := m.identity.Replaced(joined); by != "" {
 		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s has taken the place of %s", by, id))
 	}
 	for _, s := range n.servers() {
@@ -52,12 +76,12 @@ func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
 			}
 		}
 	}
-	if m, ok := n.server(id); !ok || m.Address != addr {
+	if known, ok := n.server(id); !ok || known.Address != addr {
 		if err := n.raft.AddNonvoter(id, addr, 0, changeTimeout).Error(); err != nil {
 			return fmt.Errorf("add %s: %w", id, entryError(err))
 		}
 	}
-	known, ok := r.cfg.Machine.View().Replica(joined.Name)
+	known, ok := m.machine.View().Replica(joined.Name)
 	if ok && known.ServerID == joined.ServerID && known.Address == joined.Address {
 		return nil // what else it announces, the leader asks it for
 	}
@@ -65,54 +89,54 @@ func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
 	if ok && known.ServerID == joined.ServerID {
 		joined.Generation, joined.Start = known.Generation, known.Start
 	}
-	return r.announce(ctx, joined)
+	return m.announce(ctx, joined)
 }
 
 // announce puts into the state what a member tells of itself.
-func (r *Replica) announce(ctx context.Context, of state.Replica) error {
+func (m *membership) announce(ctx context.Context, of state.Replica) error {
 	p := command.Proposal{Commands: []command.Command{&command.PutReplica{Replica: of}}}
-	if _, err := r.proposals.propose(ctx, p); err != nil {
+	if _, err := m.proposals.propose(ctx, p); err != nil {
 		return fmt.Errorf("announce replica %s: %w", of.Name, err)
 	}
 	return nil
 }
 
-// keepMembers is a duty of the leader: what the members announce gets into the
+// keep is a duty of the leader: what the members announce gets into the
 // state, and those that have caught up get a vote.
-func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
+func (m *membership) keep(ctx context.Context, n *node, term uint64) {
 	every := time.NewTicker(lookEvery)
 	defer every.Stop()
 	k := member.NewRoll()
-	home := member.NewHome(r.cfg.Machine.View())
-	defer r.proposals.naming.release()
+	home := member.NewHome(m.machine.View())
+	defer m.proposals.naming.release()
 	for {
-		members := r.census.look(ctx, n)
+		members := m.census.look(ctx, n)
 		k.Call(members, time.Now())
-		for _, m := range members {
-			if err := r.keepMember(ctx, n, term, m, k); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
-				r.cfg.Logger.Warn("cannot look after a member", "server", m.Server.ID, "err", err)
+		for _, a := range members {
+			if err := m.keepMember(ctx, n, term, a, k); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
+				m.logger.Warn("cannot look after a member", "server", a.Server.ID, "err", err)
 			}
 		}
-		if r.proposals.naming.settle(time.Now()) {
+		if m.proposals.naming.settle(time.Now()) {
 			k.Again()
 		}
-		if err := r.keepDisks(ctx, n, members); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
-			r.cfg.Logger.Warn("cannot hand over for the sake of the disk", "err", err)
+		if err := m.keepDisks(ctx, n, members); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
+			m.logger.Warn("cannot hand over for the sake of the disk", "err", err)
 		}
-		if name := r.cfg.Machine.View().Cluster().Name; home.Due(members, n.id, name, n.raft.CommitIndex(), time.Now()) {
-			r.cfg.Logger.Info("handing over to the replica that the server is named after", "to", name)
-			if err := r.transfer(ctx, n, pbs.ReplicaName(name)); err != nil && ctx.Err() == nil {
-				r.cfg.Logger.Warn("cannot hand over to the replica that the server is named after", "err", err)
+		if name := m.machine.View().Cluster().Name; home.Due(members, n.id, name, n.raft.CommitIndex(), time.Now()) {
+			m.logger.Info("handing over to the replica that the server is named after", "to", name)
+			if err := m.handover.transfer(ctx, n, pbs.ReplicaName(name)); err != nil && ctx.Err() == nil {
+				m.logger.Warn("cannot hand over to the replica that the server is named after", "err", err)
 			}
 		}
-		if err := r.keepRemovals(ctx, n, k); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
-			r.cfg.Logger.Warn("cannot remove a replica yet", "err", err)
+		if err := m.removals.keep(ctx, n, k); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
+			m.logger.Warn("cannot remove a replica yet", "err", err)
 		}
-		if err := r.keepClass(ctx); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
-			r.cfg.Logger.Warn("cannot set the class of round-trip times", "err", err)
+		if err := m.keepClass(ctx); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
+			m.logger.Warn("cannot set the class of round-trip times", "err", err)
 		}
-		if err := r.raiseLevel(ctx, members); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
-			r.cfg.Logger.Warn("cannot raise the feature level", "err", err)
+		if err := m.raiseLevel(ctx, members); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
+			m.logger.Warn("cannot raise the feature level", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -123,86 +147,44 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 }
 
 // keepDisks hands over for the sake of the disk, or holds writes by the room of the voters.
-func (r *Replica) keepDisks(ctx context.Context, n *node, members []member.Answer) error {
-	if to, ok := r.disk.relief(n, members); ok {
-		return r.transfer(ctx, n, to)
+func (m *membership) keepDisks(ctx context.Context, n *node, members []member.Answer) error {
+	if to, ok := m.disk.relief(n, members); ok {
+		return m.handover.transfer(ctx, n, to)
 	}
-	r.disk.holdWrites(members)
+	m.disk.holdWrites(members)
 	return nil
 }
 
-func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member.Answer, k *member.Roll) error {
-	if m.Err != nil {
-		k.Forget(m.Server.ID)
+func (m *membership) keepMember(ctx context.Context, n *node, term uint64, a member.Answer, k *member.Roll) error {
+	if a.Err != nil {
+		k.Forget(a.Server.ID)
 		return nil // status and gossip tell of it
 	}
-	if r.cfg.Machine.View().Barred(string(m.Server.ID)) {
+	if m.machine.View().Barred(string(a.Server.ID)) {
 		return nil // it leaves
 	}
-	if m.Status.Term == 0 {
+	if a.Status.Term == 0 {
 		return nil // its Raft has not started, and this start may never have been
 	}
-	known, ok := r.cfg.Machine.View().Replica(m.Status.Self.Name)
-	if self := r.announced(m.Status.Self); !ok || *known != self {
-		if err := r.announce(ctx, self); err != nil {
+	known, ok := m.machine.View().Replica(a.Status.Self.Name)
+	if self := m.announced(a.Status.Self); !ok || *known != self {
+		if err := m.announce(ctx, self); err != nil {
 			return err
 		}
 	}
-	if m.Server.Suffrage == raft.Voter {
+	if a.Server.Suffrage == raft.Voter {
 		return nil
 	}
 	enough := promoteAfter
 	if len(n.otherVoters()) < 2 {
 		enough = promoteSooner
 	}
-	if !k.Stable(m.Server.ID, m.CaughtUp(term, n.raft.CommitIndex()), time.Now(), enough) {
+	if !k.Stable(a.Server.ID, a.CaughtUp(term, n.raft.CommitIndex()), time.Now(), enough) {
 		return nil
 	}
-	if !r.hasScripts(n, k, m) {
+	if !m.hasScripts(n, k, a) {
 		return nil
 	}
-	defer r.proposals.naming.release()
-	return r.promote(ctx, n, k, m.Server)
+	defer m.proposals.naming.release()
+	return m.promote(ctx, n, k, a.Server)
 }
-
-// Transfer hands leadership to the named replica, or to the best one if the name
-// is empty, and returns when this replica no longer leads.
-func (r *Replica) Transfer(ctx context.Context, to pbs.ReplicaName) error {
-	n := r.raft.leading()
-	if n == nil {
-		return fmt.Errorf("transfer leadership: %w", ErrNotLeader)
-	}
-	return r.transfer(ctx, n, to)
-}
-
-// transfer asks the candidates first: Raft would pick the one that it last sent
-// most to, dead or alive.
-func (r *Replica) transfer(ctx context.Context, n *node, to pbs.ReplicaName) error {
-	if to == r.cfg.Self.Name {
-		return nil
-	}
-	candidates := member.Successors(r.census.look(ctx, n), n.id, to)
-	if len(candidates) == 0 {
-		return fmt.Errorf("transfer leadership: %w", pbs.Errorf(pbs.InvalidRequest, "no voter %s is reachable", to))
-	}
-	var errs []error
-	for _, c := range candidates {
-		err := n.raft.LeadershipTransferToServer(c.Server.ID, c.Server.Address).Error()
-		if err == nil || !n.isLeader() {
-			return nil
-		}
-		errs = append(errs, fmt.Errorf("to %s: %w", member.NameOf(c.Server.ID), err))
-	}
-	return fmt.Errorf("transfer leadership: %w", errors.Join(errs...))
-}
-
-// A Member is a replica as Raft has it.
-type Member struct {
-	Name    pbs.ReplicaName
-	Address string
-	Voter   bool
-	Self    bool
-}
-
-// Members returns the replicas of the cluster; nobody before Raft runs here.
-func (r *Replica) Members() []Member { return r.raft.members() }

@@ -138,13 +138,13 @@ func (p *proposals) enterNaming(ctx context.Context, what command.Proposal) (lea
 // hasScripts reports whether a newcomer that is stable has all large scripts that any entry names, and that none
 // is named before it has its vote: until the hold ends. Otherwise a majority that it is part of would not have what a
 // majority was to have; status tells of it.
-func (r *Replica) hasScripts(n *node, k *member.Roll, m member.Answer) bool {
-	if namesBlobs(r.cfg.Machine.View()) && !k.Whole(m, n.raft.CommitIndex()) {
+func (m *membership) hasScripts(n *node, k *member.Roll, a member.Answer) bool {
+	if namesBlobs(m.machine.View()) && !k.Whole(a, n.raft.CommitIndex()) {
 		return false
 	}
-	last, quiet := r.proposals.naming.hold(time.Now())
-	v := r.cfg.Machine.View()
-	return quiet && (last <= v.Index() && !namesBlobs(v) || m.Status.Scripts.Whole(last))
+	last, quiet := m.proposals.naming.hold(time.Now())
+	v := m.machine.View()
+	return quiet && (last <= v.Index() && !namesBlobs(v) || a.Status.Scripts.Whole(last))
 }
 
 func namesBlobs(v *state.View) bool {

@@ -45,6 +45,9 @@ type Replica struct {
 	rescue    *rescue
 	report    *report
 	census    *census
+	handover  *handover
+	removals  *removals
+	members   *membership
 
 	ran  atomic.Bool
 	ends atomic.Pointer[context.CancelCauseFunc] // ends Run
@@ -109,6 +112,14 @@ func Open(cfg Config) (*Replica, error) {
 	r.census = &census{
 		address: cfg.Self.Address, raft: r.raft, machine: cfg.Machine, peers: cfg.Peers, pace: r.pace,
 		own: r.report.status, removed: func() bool { return r.starts.gone.Load() != nil },
+	}
+	r.handover = &handover{self: cfg.Self.Name, raft: r.raft, census: r.census, logger: cfg.Logger}
+	r.removals = &removals{
+		raft: r.raft, machine: cfg.Machine, proposals: r.proposals, census: r.census, handover: r.handover, logger: cfg.Logger,
+	}
+	r.members = &membership{
+		level: cfg.Self.FeatureLevel, class: cfg.Class, raft: r.raft, machine: cfg.Machine, identity: r.identity, pace: r.pace, logger: cfg.Logger,
+		proposals: r.proposals, census: r.census, handover: r.handover, removals: r.removals, disk: r.disk,
 	}
 	return r, nil
 }
@@ -192,7 +203,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	}
 	err = errors.Join(err, <-led)
 	if !killed && r.store.Err() == nil {
-		r.handOver(base, n)
+		r.handover.leave(base, n)
 	}
 	release()
 	services.Wait()
@@ -226,16 +237,6 @@ func (r *Replica) attend(ctx context.Context, led, twice chan error) error {
 		return err
 	}
 	return nil // we were told to stop, and the disk has nothing to do with it
-}
-
-// handOver tries to leave the cluster with a leader.
-func (r *Replica) handOver(ctx context.Context, n *node) {
-	if !n.isLeader() || len(n.otherVoters()) == 0 {
-		return
-	}
-	if err := r.transfer(ctx, n, ""); err != nil {
-		r.cfg.Logger.Warn("stopping without a transfer of leadership", "err", err)
-	}
 }
 
 // Snapshot takes a snapshot now and opens it. Apply goes on meanwhile: only a
@@ -327,3 +328,39 @@ func (r *Replica) Self() state.Replica { return r.cfg.Self }
 // Class returns with the times of which class this replica runs. It takes up another one when
 // it is started next: Raft cannot change the lease of its leader while it runs.
 func (r *Replica) Class() pbs.RTTClass { return r.pace.class }
+
+// AddReplica makes a replica, whose store is new, a non-voter; it becomes a voter
+// when it has caught up. A member with the same name and another disk is removed
+// first: it is the same host without its memory, and must not be counted twice.
+// Only the leader does this; repeating it does no harm.
+func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
+	return r.members.add(ctx, joined)
+}
+
+// Transfer hands leadership to the named replica, or to the best one if the name
+// is empty, and returns when this replica no longer leads.
+func (r *Replica) Transfer(ctx context.Context, to pbs.ReplicaName) error {
+	return r.handover.ask(ctx, to)
+}
+
+// Members returns the replicas of the cluster; nobody before Raft runs here.
+func (r *Replica) Members() []Member { return r.raft.members() }
+
+// MayRemove refuses to remove a replica when those that are left, and answer, would be no
+// quorum.
+func (r *Replica) MayRemove(ctx context.Context, name pbs.ReplicaName) error {
+	return r.removals.may(ctx, name)
+}
+
+// Withdraw takes the votes from a replica whose removal is on record, so that it counts no
+// more; FinishRemoval does the rest. Only the leader does this; repeating it does no harm.
+func (r *Replica) Withdraw(ctx context.Context, name pbs.ReplicaName) error {
+	return r.removals.each(name, func(n *node, x state.Removal) error { return r.removals.withdraw(ctx, n, x) })
+}
+
+// FinishRemoval does all that is left to do for a replica whose removal is on record: it is
+// off the record, and cut off, when it returns. Only the leader does this; repeating it
+// does no harm.
+func (r *Replica) FinishRemoval(ctx context.Context, name pbs.ReplicaName) error {
+	return r.removals.each(name, func(n *node, x state.Removal) error { return r.removals.finish(ctx, n, x) })
+}
