@@ -59,27 +59,34 @@ func (c clocks) times() []pbs.Time {
 	return times
 }
 
-// readClocks asks all other voters at once, and is content with a majority.
-func (r *Replica) readClocks(ctx context.Context, n *node) (clocks, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.pace.far(clockTimeout))
+// voterClocks reads the clocks of the voters.
+type voterClocks struct {
+	peers Peers
+	pace  pace
+	clock func() time.Time // our own
+}
+
+// read asks all other voters at once, and is content with a majority.
+func (v *voterClocks) read(ctx context.Context, n *node) (clocks, error) {
+	ctx, cancel := context.WithTimeout(ctx, v.pace.far(clockTimeout))
 	defer cancel()
 	others := n.otherVoters()
 	answers := make(chan time.Duration, len(others))
 	failures := make(chan error, len(others))
 	for _, s := range others {
 		go func() {
-			if off, err := r.clockOffset(ctx, s); err != nil {
+			if off, err := v.offset(ctx, s); err != nil {
 				failures <- err
 			} else {
 				answers <- off
 			}
 		}()
 	}
-	offsets, err := collect(answers, failures, len(others), n.quorum()-1, r.pace.far(clockLaggards), cancel)
+	offsets, err := collect(answers, failures, len(others), n.quorum()-1, v.pace.far(clockLaggards), cancel)
 	if err != nil {
 		return clocks{}, fmt.Errorf("read the voters' clocks: %w", err)
 	}
-	return newClocks(r.cfg.Clock(), append(offsets, 0)), nil
+	return newClocks(v.clock(), append(offsets, 0)), nil
 }
 
 // collect waits for all, and when enough have answered it hurries the rest after a
@@ -109,18 +116,18 @@ func collect[A any](answers <-chan A, failures <-chan error, asked, enough int, 
 	return got, nil
 }
 
-// clockOffset returns how far the clock of another replica is ahead of ours; the
+// offset returns how far the clock of another replica is ahead of ours; the
 // answer is taken to be made half way. One that is read later than we wait tells of our own
 // want of a core, and nothing of clocks.
-func (r *Replica) clockOffset(ctx context.Context, s raft.Server) (time.Duration, error) {
-	began, sent := time.Now(), r.cfg.Clock()
-	theirs, err := r.cfg.Peers.Clock(ctx, string(s.Address))
+func (v *voterClocks) offset(ctx context.Context, s raft.Server) (time.Duration, error) {
+	began, sent := time.Now(), v.clock()
+	theirs, err := v.peers.Clock(ctx, string(s.Address))
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", member.NameOf(s.ID), err)
 	}
-	if took := time.Since(began); took > r.pace.far(clockTimeout) {
+	if took := time.Since(began); took > v.pace.far(clockTimeout) {
 		return 0, fmt.Errorf("%s: the answer was read after %s", member.NameOf(s.ID), took)
 	}
-	took := r.cfg.Clock().Sub(sent)
+	took := v.clock().Sub(sent)
 	return theirs.Sub(sent.Add(took / 2)), nil
 }

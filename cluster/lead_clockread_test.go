@@ -30,8 +30,8 @@ func TestClockOffset_ReadTooLate(t *testing.T) {
 		ok   bool
 	}{{500 * time.Millisecond, true}, {6 * time.Second, false}} {
 		synctest.Test(t, func(t *testing.T) {
-			r := &Replica{cfg: Config{Clock: time.Now, Peers: slowClock{read: c.read}}}
-			off, err := r.clockOffset(t.Context(), raft.Server{ID: "s2.x", Address: "a:1"})
+			v := &voterClocks{clock: time.Now, peers: slowClock{read: c.read}}
+			off, err := v.offset(t.Context(), raft.Server{ID: "s2.x", Address: "a:1"})
 			if (err == nil) != c.ok || off.Abs() > maxClockError {
 				t.Errorf("read after %s: off by %s, %v", c.read, off, err)
 			}

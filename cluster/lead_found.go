@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -18,17 +19,27 @@ type Beginning struct {
 	Epoch, LastRecord uint64
 }
 
+// A founding makes a new cluster, and puts in what it begins with.
+type founding struct {
+	init      *command.InitCluster // nil: this replica founds none
+	beginning *Beginning           // nil: it begins with nothing
+	level     uint32               // that this build knows
+	machine   viewer
+	propose   func(command.Entry, ...command.Command) error
+	logger    *slog.Logger
+}
+
 // found makes the cluster, before its first term starts: so nobody sees it without the state
 // that it begins with. What was done before a crash is not done again.
-func (r *Replica) found(at pbs.Time) error {
-	if r.cfg.Init != nil && r.cfg.Machine.View().Cluster().ID == "" {
-		if err := refusedIsDone(r.proposals.alone(command.Entry{Time: at}, r.cfg.Init)); err != nil {
+func (f *founding) found(at pbs.Time) error {
+	if f.init != nil && f.machine.View().Cluster().ID == "" {
+		if err := refusedIsDone(f.propose(command.Entry{Time: at}, f.init)); err != nil {
 			return err
 		}
 	}
-	if b := r.cfg.Beginning; b != nil && !r.begun() {
-		r.cfg.Logger.Info("beginning with the state of a snapshot")
-		if err := r.begin(*b, at); err != nil {
+	if b := f.beginning; b != nil && !f.begun() {
+		f.logger.Info("beginning with the state of a snapshot")
+		if err := f.begin(*b, at); err != nil {
 			return fmt.Errorf("begin with the state of a snapshot: %w", err)
 		}
 	}
@@ -37,8 +48,8 @@ func (r *Replica) found(at pbs.Time) error {
 
 // begun reports whether the cluster has left the epoch of its founding: by its beginning, and
 // maybe by later ones. The process that founded it may live, and lead, for years.
-func (r *Replica) begun() bool {
-	return r.cfg.Init == nil || r.cfg.Machine.View().Cluster().Epoch != r.cfg.Init.Epoch
+func (f *founding) begun() bool {
+	return f.init == nil || f.machine.View().Cluster().Epoch != f.init.Epoch
 }
 
 // refusedIsDone drops a refusal: it was in the log already, not yet in the view.
@@ -50,12 +61,12 @@ func refusedIsDone(err error) error {
 }
 
 // begin raises the level, at which states can be put back, and puts this one in.
-func (r *Replica) begin(b Beginning, at pbs.Time) (err error) {
-	level := &command.RaiseLevel{Level: r.cfg.Self.FeatureLevel}
-	if err := refusedIsDone(r.proposals.alone(command.Entry{Time: at}, level)); err != nil {
+func (f *founding) begin(b Beginning, at pbs.Time) (err error) {
+	level := &command.RaiseLevel{Level: f.level}
+	if err := refusedIsDone(f.propose(command.Entry{Time: at}, level)); err != nil {
 		return err
 	}
-	if r.begun() { // it was in the log already, not yet in the view
+	if f.begun() { // it was in the log already, not yet in the view
 		return nil
 	}
 	file, err := b.Open()
@@ -73,12 +84,12 @@ func (r *Replica) begin(b Beginning, at pbs.Time) (err error) {
 			return err
 		}
 		part := &command.StagePart{Key: beginning, Number: parts, Data: buf[:n]}
-		if err := r.proposals.alone(command.Entry{Time: at}, part); err != nil {
+		if err := f.propose(command.Entry{Time: at}, part); err != nil {
 			return err
 		}
 	}
 	restore := &command.Restore{Key: beginning, Parts: parts, Epoch: b.Epoch, Founding: true, LastRecord: b.LastRecord}
-	return r.proposals.alone(command.Entry{Time: at}, restore)
+	return f.propose(command.Entry{Time: at}, restore)
 }
 
 // beginning is the key of the pieces of the file that a cluster begins with.

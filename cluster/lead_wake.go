@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"rampart/fsm/command"
@@ -12,20 +13,29 @@ import (
 // routeRest is between the ticks that route many jobs.
 const routeRest = 20 * time.Millisecond
 
-// wake moves the log's time on at the moment when the next job is due that waits for a
+// wakes is a duty of the leader: ticks beside the regular ones, for what is due.
+type wakes struct {
+	machine Machine
+	clock   func() time.Time
+	now     func() pbs.Time // of entries
+	propose func(command.Entry, ...command.Command) error
+	logger  *slog.Logger
+}
+
+// run moves the log's time on at the moment when the next job is due that waits for a
 // time (qsub -a), or the next reservation begins, ends or looks for other vnodes, so that it does not wait for the next tick; and as long as there are jobs that
 // find their way out of a routing queue. It returns when ctx ends.
-func (r *Replica) wake(ctx context.Context) {
+func (w *wakes) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		changed := r.cfg.Machine.Changed()
-		routing := r.routing()
-		if left := r.untilDue(); left > 0 && !routing {
+		changed := w.machine.Changed()
+		routing := w.routing()
+		if left := w.untilDue(); left > 0 && !routing {
 			awaitDue(ctx, changed, left)
 			continue
 		}
-		err := r.proposals.alone(command.Entry{Time: r.proposals.batch.now()}, &command.TimeTick{})
+		err := w.propose(command.Entry{Time: w.now()}, &command.TimeTick{})
 		if err != nil && ctx.Err() == nil {
-			r.cfg.Logger.Warn("wake jobs that are due", "err", err)
+			w.logger.Warn("wake jobs that are due", "err", err)
 		}
 		if err == nil && routing {
 			pause.For(ctx, routeRest)
@@ -49,10 +59,10 @@ func awaitDue(ctx context.Context, changed <-chan struct{}, left time.Duration) 
 }
 
 // untilDue returns how long it is until the first job or reservation is due, not above tickEvery.
-func (r *Replica) untilDue() time.Duration {
-	v := r.cfg.Machine.View()
+func (w *wakes) untilDue() time.Duration {
+	v := w.machine.View()
 	next := tickEvery
-	now := pbs.Time(r.cfg.Clock().UnixNano())
+	now := pbs.Time(w.clock().UnixNano())
 	for j := range v.Due() {
 		next = min(next, time.Duration(j.ExecAt-now))
 		break
@@ -69,8 +79,8 @@ func (r *Replica) untilDue() time.Duration {
 }
 
 // routing reports whether the next jobs of a routing queue need not wait for their turn.
-func (r *Replica) routing() bool {
-	for q := range r.cfg.Machine.View().Queues() {
+func (w *wakes) routing() bool {
+	for q := range w.machine.View().Queues() {
 		if q.RouteOn && q.RouteNext != 0 && q.Started && q.Routes() {
 			return true
 		}

@@ -37,17 +37,18 @@ type Replica struct {
 	raft *localRaft
 	pace pace
 
-	meter     *meter
-	drift     *drift
-	proposals *proposals
-	reads     *reads
-	starts    *starts
-	rescue    *rescue
-	report    *report
-	census    *census
-	handover  *handover
-	removals  *removals
-	members   *membership
+	meter      *meter
+	drift      *drift
+	proposals  *proposals
+	reads      *reads
+	starts     *starts
+	rescue     *rescue
+	report     *report
+	census     *census
+	handover   *handover
+	removals   *removals
+	members    *membership
+	leadership *leadership
 
 	ran  atomic.Bool
 	ends atomic.Pointer[context.CancelCauseFunc] // ends Run
@@ -121,6 +122,7 @@ func Open(cfg Config) (*Replica, error) {
 		level: cfg.Self.FeatureLevel, class: cfg.Class, raft: r.raft, machine: cfg.Machine, identity: r.identity, pace: r.pace, logger: cfg.Logger,
 		proposals: r.proposals, census: r.census, handover: r.handover, removals: r.removals, disk: r.disk,
 	}
+	r.leadership = r.lead()
 	return r, nil
 }
 
@@ -150,6 +152,25 @@ func (r *Replica) Close() error {
 	r.reads.end()
 	close(r.stopped)
 	return r.store.Backend.Close()
+}
+
+// lead composes what this replica does while it leads.
+func (r *Replica) lead() *leadership {
+	cfg, alone := &r.cfg, r.proposals.alone
+	return &leadership{
+		self: cfg.Self, raft: r.raft, spell: r.spell, proposals: r.proposals, logger: cfg.Logger,
+		clocks:   &voterClocks{peers: cfg.Peers, pace: r.pace, clock: cfg.Clock},
+		founding: &founding{init: cfg.Init, beginning: cfg.Beginning, level: cfg.Self.FeatureLevel, machine: cfg.Machine, propose: alone, logger: cfg.Logger},
+		wishes:   &wishes{restart: cfg.Hot, rename: cfg.Rename, raft: r.raft, machine: cfg.Machine, logger: cfg.Logger},
+		rescue:   r.rescue,
+		drift:    r.drift,
+		disk:     r.disk,
+		census:   r.census,
+		handover: r.handover,
+		members:  r.members,
+		wakes:    &wakes{machine: cfg.Machine, clock: cfg.Clock, now: r.proposals.batch.now, propose: alone, logger: cfg.Logger},
+		work:     &work{do: cfg.Work, machine: cfg.Machine, logger: cfg.Logger},
+	}
 }
 
 // Run takes part in the cluster until ctx ends; then it stops the duties, hands
@@ -192,7 +213,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	leading, resign := context.WithCancel(ctx)
 	defer resign()
 	led := make(chan error, 1)
-	go func() { led <- term.Run(leading, r.raft.leads(leading, n), r.lead) }()
+	go func() { led <- term.Run(leading, r.raft.leads(leading, n), r.leadership.lead) }()
 
 	err = r.attend(ctx, led, twice)
 	r.store.Abandon()
