@@ -39,9 +39,9 @@ type leadership struct {
 	work     *work
 }
 
-// lead is one spell of leadership: it starts the term, then does the duties until
+// run is one spell of leadership: it starts the term, then does the duties until
 // ctx ends. term.Run sees to it that there is never a second one beside it.
-func (l *leadership) lead(ctx context.Context) error {
+func (l *leadership) run(ctx context.Context) error {
 	n := l.raft.node.Load()
 	l.spell.begin(ctx)
 	defer l.spell.end()

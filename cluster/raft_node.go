@@ -32,12 +32,12 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 		return nil, err
 	}
 	conf := r.raftConfig()
-	layer := newStreamLayer(&r.cfg, r.silence)
+	layer := newStreamLayer(&r.cfg, r.raft.silence)
 	transport := newConfirmer(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: layer, MaxPool: connsPerPeer, Timeout: rpcTimeout,
 		Logger: conf.Logger, MsgpackUseNewTimeFormat: true,
-	})).screen(r.starts.refuse, r.silence)
-	n := &node{id: r.id, transport: transport, layer: layer, silence: r.silence}
+	})).screen(r.starts.refuse, r.raft.silence)
+	n := &node{id: r.raft.id, transport: transport, layer: layer, silence: r.raft.silence}
 	err := assertPreVote(conf, transport)
 	if err == nil {
 		err = r.bootstrap(conf, transport)
@@ -80,7 +80,7 @@ func (r *Replica) bootstrap(conf *raft.Config, t raft.Transport) error {
 	if err != nil || used {
 		return err
 	}
-	self := raft.Server{Suffrage: raft.Voter, ID: r.id, Address: raft.ServerAddress(r.cfg.Self.Address)}
+	self := raft.Server{Suffrage: raft.Voter, ID: r.raft.id, Address: raft.ServerAddress(r.cfg.Self.Address)}
 	members := raft.Configuration{Servers: []raft.Server{self}}
 	return raft.BootstrapCluster(conf, log, stable, snapshots, t, members)
 }

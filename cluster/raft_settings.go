@@ -39,7 +39,7 @@ const (
 
 func (r *Replica) raftConfig() *raft.Config {
 	c := raft.DefaultConfig()
-	c.LocalID = r.id
+	c.LocalID = r.raft.id
 	c.HeartbeatTimeout, c.ElectionTimeout = r.pace.far(heartbeatTimeout), r.pace.far(electionTimeout)
 	c.LeaderLeaseTimeout, c.CommitTimeout = r.pace.far(leaseTimeout), commitTimeout
 	c.MaxAppendEntries, c.BatchApplyCh = maxAppendEntries, true

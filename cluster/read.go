@@ -46,10 +46,11 @@ type reads struct {
 	local *rounds // at the leader, for all replicas
 }
 
-// begin makes the rounds, of which the meter counts the leader's.
-func (r *reads) begin(m *meter) {
+// newReads adds the rounds, of which the meter counts the leader's.
+func newReads(m *meter, r reads) *reads {
 	limit := r.pace.far(roundLimit)
 	r.fresh, r.local = newRounds(limit, r.askIndex), newRounds(limit, m.round(r.confirmIndex))
+	return &r
 }
 
 // end answers all that wait, and those that come later.

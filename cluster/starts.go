@@ -77,7 +77,7 @@ func (s *starts) settle(ctx context.Context, voters []raft.Server, mine identity
 	for {
 		missing, err := s.ask(ctx, voters, mine, decided)
 		if errors.Is(err, identity.ErrRemoved) {
-			s.removed()
+			s.wasRemoved()
 			<-ctx.Done()
 			return ctx.Err()
 		}
@@ -170,7 +170,7 @@ func (s *starts) watch(ctx context.Context, n *node, twice chan<- error) {
 			_, err = s.ask(ctx, n.voters(), identity.StartOf(s.self), false)
 		}
 		if errors.Is(err, identity.ErrRemoved) || s.machine.View().Barred(string(s.raft.id)) {
-			s.removed()
+			s.wasRemoved()
 		}
 		if errors.Is(err, identity.ErrOldDisk) || errors.Is(err, identity.ErrTwice) || errors.Is(err, identity.ErrExcluded) || errors.Is(err, identity.ErrAnew) {
 			select {
@@ -221,9 +221,12 @@ func (s *starts) refuse(rpc raft.RPC) bool {
 	return true
 }
 
-// removed notes, once, that this replica is no member any more. It keeps answering, so
+// removed reports whether this replica is no member any more.
+func (s *starts) removed() bool { return s.gone.Load() != nil }
+
+// wasRemoved notes, once, that this replica is no member any more. It keeps answering, so
 // that whoever looks is told why.
-func (s *starts) removed() {
+func (s *starts) wasRemoved() {
 	a := &member.Alarm{
 		Kind: member.AlarmRemoved, Text: identity.ErrRemoved.Error(),
 		Advice: "stop it; to take its host in again, empty its home and join with a new token: rampart token create --role replica --host " + string(s.self.Name),
