@@ -28,7 +28,7 @@ func TestAccount_Known(t *testing.T) {
 		{"root", silent, &Account{Name: "ann"}, silent},
 	} {
 		s := &Site{Accounts: absent{c.err}, SwitchUser: true, Logger: slog.New(slog.DiscardHandler)}
-		a, err := s.account(t.Context(), Task{Order: Order{Known: c.known}})
+		a, err := s.owners().account(t.Context(), Task{Order: Order{Known: c.known}})
 		if !errors.Is(err, c.want) || err == nil && a.UID != 1000 {
 			t.Errorf("%s: %+v, %v", c.name, a, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,23 +43,33 @@ var errBadRestart = errors.New("the job cannot be restarted from its checkpoint"
 // recordFile keeps the task beside its checkpoint.
 const recordFile = "task.json"
 
+// checkpoints saves running programs by scripts of the site, keeps what they leave, and has runs go on from it.
+type checkpoints struct {
+	scripts  *siteScripts
+	peers    Peers
+	spool    *spool.Spool
+	settings func() Settings
+	lines    Lines
+	logger   *slog.Logger
+}
+
 // save runs the script that checkpoints and ends the job. What an earlier checkpoint left
 // counts until this one is done.
-func (s *Site) save(ctx context.Context, t Task, now func() Task) Event {
-	script, name := s.Settings().CheckpointAbort, "checkpoint_abort"
+func (c *checkpoints) save(ctx context.Context, t Task, now func() Task) Event {
+	script, name := c.settings().CheckpointAbort, "checkpoint_abort"
 	if t.Checkpoints.Hold.Joint {
-		script, name = s.Settings().Checkpoint, "checkpoint"
+		script, name = c.settings().Checkpoint, "checkpoint"
 	}
 	if script == nil {
 		return Checkpointed{Failure: "there is no $action " + name}
 	}
-	err := s.saveWith(ctx, t, script, now)
+	err := c.saveWith(ctx, t, script, now)
 	if err != nil {
-		s.Lines.Job(pbs.LogError, t.Key.Job, "checkpoint failed: "+err.Error())
+		c.lines.Job(pbs.LogError, t.Key.Job, "checkpoint failed: "+err.Error())
 		return Checkpointed{Failure: err.Error()}
 	}
-	s.Lines.Job(pbs.LogJob, t.Key.Job, name+" script "+script.Path+": exit code 0")
-	s.Lines.Job(pbs.LogJob, t.Key.Job, "checkpointed to "+s.Spool.Checkpoint(t.Key.Job))
+	c.lines.Job(pbs.LogJob, t.Key.Job, name+" script "+script.Path+": exit code 0")
+	c.lines.Job(pbs.LogJob, t.Key.Job, "checkpointed to "+c.spool.Checkpoint(t.Key.Job))
 	return Checkpointed{}
 }
 
@@ -70,7 +81,7 @@ func (r *Runner) endByScript(ctx context.Context) bool {
 	}
 	r.haltable(ctx, func(ending context.Context, t Task) Event {
 		defer r.ender.Store(false)
-		err := r.site.runScript(ending, t, script, saved{id: firstProgram, session: int64(t.Handle.Session)})
+		err := r.site.scripts().run(ending, t, script, saved{id: firstProgram, session: int64(t.Handle.Session)})
 		if err != nil {
 			r.site.Lines.Job(pbs.LogError, t.Key.Job, "terminate script failed: "+err.Error())
 			return Terminated{Failure: err.Error()}
@@ -81,26 +92,37 @@ func (r *Runner) endByScript(ctx context.Context) bool {
 	return true
 }
 
-// runScript runs a script of the site as the mom. It is killed when it takes too long, or ctx ends.
-func (s *Site) runScript(ctx context.Context, t Task, script *ActionScript, p saved) error {
+// siteScripts runs programs of the site as the mom, about a job.
+type siteScripts struct {
+	host     pbs.HostName
+	owners   owners
+	folders  *folders
+	spool    *spool.Spool
+	settings func() Settings
+	port     int
+	socket   string
+}
+
+// run runs a script of the site as the mom. It is killed when it takes too long, or ctx ends.
+func (x *siteScripts) run(ctx context.Context, t Task, script *ActionScript, p saved) error {
 	if script.Timeout > 0 {
 		bounded, cancel := context.WithTimeoutCause(ctx, script.Timeout, fmt.Errorf("it took longer than %s", script.Timeout))
 		defer cancel()
 		ctx = bounded
 	}
-	a, err := s.account(ctx, t)
+	a, err := x.owners.account(ctx, t)
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, script.Path, script.args(t, p)...)
-	cmd.Env, cmd.Dir = s.scriptEnvironment(t, a, p), "/"
+	cmd.Env, cmd.Dir = x.environment(t, a, p), "/"
 	return run(ctx, cmd)
 }
 
 // Prologue runs a program of the site before that of the job, as the mom, in the home of the job's owner, for so long at most.
 // The job's output begins with what it prints.
 func (s *Site) Prologue(ctx context.Context, t Task, path string, most time.Duration, args ...string) error {
-	return s.runProgram(ctx, t, path, most, args, func(kind string) (*os.File, error) {
+	return s.scripts().runProgram(ctx, t, path, most, args, func(kind string) (*os.File, error) {
 		return os.OpenFile(s.Spool.Head(t.Key, kind), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
 	})
 }
@@ -108,20 +130,20 @@ func (s *Site) Prologue(ctx context.Context, t Task, path string, most time.Dura
 // Epilogue runs a program of the site when that of the job has ended, as Prologue does. What it prints is added to the job's
 // output, if that is in the spool.
 func (s *Site) Epilogue(ctx context.Context, t Task, path string, most time.Duration, args ...string) error {
-	return s.runProgram(ctx, t, path, most, args, func(kind string) (*os.File, error) {
+	return s.scripts().runProgram(ctx, t, path, most, args, func(kind string) (*os.File, error) {
 		return os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
 	})
 }
 
-func (s *Site) runProgram(ctx context.Context, t Task, path string, most time.Duration, args []string, open func(kind string) (*os.File, error)) error {
+func (x *siteScripts) runProgram(ctx context.Context, t Task, path string, most time.Duration, args []string, open func(kind string) (*os.File, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it took longer than %s", most))
 	defer cancel()
-	a, err := s.account(ctx, t)
+	a, err := x.owners.account(ctx, t)
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env, cmd.Dir = s.scriptEnvironment(t, a, saved{id: firstProgram, session: int64(t.Handle.Session)}), a.Home
+	cmd.Env, cmd.Dir = x.environment(t, a, saved{id: firstProgram, session: int64(t.Handle.Session)}), a.Home
 	for kind, into := range map[string]*io.Writer{stdout: &cmd.Stdout, stderr: &cmd.Stderr} {
 		if streams := t.streams(); len(streams) == 1 {
 			kind = streams[0]
@@ -166,19 +188,19 @@ func (a *ActionScript) args(t Task, p saved) []string {
 	return out
 }
 
-// scriptEnvironment is what scripts of the site find: nothing that the user has chosen.
-func (s *Site) scriptEnvironment(t Task, a Account, p saved) []string {
+// environment is what scripts of the site find: nothing that the user has chosen.
+func (x *siteScripts) environment(t Task, a Account, p saved) []string {
 	env := []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"GID=" + strconv.FormatUint(uint64(a.GID), 10), "UID=" + strconv.FormatUint(uint64(a.UID), 10),
-		"HOME=" + a.Home, "LOGNAME=" + a.Name, "USER=" + a.Name, "SHELL=" + s.shell(t, a),
+		"HOME=" + a.Home, "LOGNAME=" + a.Name, "USER=" + a.Name, "SHELL=" + t.shell(a, x.host),
 		"PBS_GLOBID=none", "PBS_JOBID=" + string(t.Key.Job), "PBS_JOBNAME=" + t.Attrs.Get("Job_Name"),
-		"PBS_JOBCOOKIE=" + t.Cookie, "PBS_MOMPORT=" + strconv.Itoa(s.Port), "PBS_NODEFILE=" + s.Spool.NodeFile(t.Key.Job),
+		"PBS_JOBCOOKIE=" + t.Cookie, "PBS_MOMPORT=" + strconv.Itoa(x.port), "PBS_NODEFILE=" + x.spool.NodeFile(t.Key.Job),
 		"PBS_NODENUM=" + strconv.Itoa(max(0, t.Node())), "PBS_TASKNUM=" + strconv.FormatUint(uint64(p.id), 10),
 		"PBS_QUEUE=" + t.Attrs.Get("queue"), "PBS_SID=" + strconv.FormatInt(p.session, 10),
-		taskSocket + "=" + s.Socket, "TMPDIR=" + s.tmpDir(t),
+		taskSocket + "=" + x.socket, "TMPDIR=" + x.folders.tmpDir(t),
 	}
-	for name, value := range s.Settings().Environment {
+	for name, value := range x.settings().Environment {
 		env = append(env, name+"="+value)
 	}
 	return env
@@ -186,35 +208,35 @@ func (s *Site) scriptEnvironment(t Task, a Account, p saved) []string {
 
 // restarting puts the site's script in the place of the program of a run that goes on from a
 // checkpoint. The script becomes the job: it runs as the mom, and what it leaves is the job's.
-func (s *Site) restarting(t Task, a Account, spec *proc.Spec) error {
+func (c *checkpoints) restarting(t Task, a Account, spec *proc.Spec) error {
 	if t.Checkpoints.Restart == nil {
-		return s.Spool.DropCheckpoint(t.Key.Job) // it starts anew
+		return c.spool.DropCheckpoint(t.Key.Job) // it starts anew
 	}
-	script, dir := s.Settings().Actions.Restart, s.Spool.Checkpoint(t.Key.Job)
+	script, dir := c.settings().Actions.Restart, c.spool.Checkpoint(t.Key.Job)
 	if script == nil {
 		return fmt.Errorf("%w: there is no $action restart", errBadRestart)
 	}
-	session, err := s.sessionOf(t)
+	session, err := c.sessionOf(t)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBadRestart, err)
 	}
-	s.byScript(t, a, spec, script, saved{id: firstProgram, session: session, dir: dir})
+	c.byScript(t, a, spec, script, saved{id: firstProgram, session: session, dir: dir})
 	return nil
 }
 
 // byScript has a program brought back by the script of the site.
-func (s *Site) byScript(t Task, a Account, spec *proc.Spec, script *ActionScript, p saved) {
+func (c *checkpoints) byScript(t Task, a Account, spec *proc.Spec, script *ActionScript, p saved) {
 	spec.Path, spec.Args = script.Path, append([]string{script.Path}, script.args(t, p)...)
-	spec.Env, spec.Dir, spec.Stdin, spec.Restart = s.scriptEnvironment(t, a, p), "/", "", true
+	spec.Env, spec.Dir, spec.Stdin, spec.Restart = c.scripts.environment(t, a, p), "/", "", true
 }
 
 // sessionOf returns the session that was checkpointed: that of the last checkpoint that is whole,
 // of which the servers need not have heard.
-func (s *Site) sessionOf(t Task) (int64, error) {
-	if err := s.Spool.SettleCheckpoint(t.Key.Job); err != nil {
+func (c *checkpoints) sessionOf(t Task) (int64, error) {
+	if err := c.spool.SettleCheckpoint(t.Key.Job); err != nil {
 		return 0, err
 	}
-	made, err := s.record(s.Spool.Checkpoint(t.Key.Job))
+	made, err := c.record(c.spool.Checkpoint(t.Key.Job))
 	if err != nil {
 		return 0, err
 	}
@@ -225,7 +247,7 @@ func (s *Site) sessionOf(t Task) (int64, error) {
 }
 
 // record reads the record that lies beside what scripts have saved.
-func (s *Site) record(dir string) (made Task, err error) {
+func (c *checkpoints) record(dir string) (made Task, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, recordFile))
 	if err != nil {
 		return Task{}, err
@@ -239,16 +261,16 @@ func (s *Site) record(dir string) (made Task, err error) {
 // DiscardCheckpoint removes the checkpoint of a job, and, if no run of it is there, what the
 // run that was checkpointed has left. One of a later run than the last that is meant stays.
 func (s *Site) DiscardCheckpoint(ctx context.Context, k spool.TaskKey, alone bool) error {
-	t, err := s.record(s.Spool.Checkpoint(k.Job))
+	t, err := s.checkpoints().record(s.Spool.Checkpoint(k.Job))
 	if err == nil && t.Key.Job == k.Job && t.Key.Run > k.Run {
 		return nil
 	}
 	if alone && err == nil && t.Key.Job == k.Job {
 		t.Checkpoints.Kept = PartNone
 		if !t.Sister() {
-			s.discard(ctx, t)
+			s.output().discard(ctx, t)
 		}
-		s.clean(ctx, t)
+		s.folders().clean(ctx, t)
 	}
 	return s.Spool.DropCheckpoint(k.Job)
 }
@@ -258,7 +280,7 @@ func (r *Runner) save(ctx context.Context) {
 	r.haltable(ctx, func(saving context.Context, t Task) Event {
 		r.saving <- struct{}{}
 		defer func() { <-r.saving }()
-		return r.site.save(saving, t, r.Task)
+		return r.site.checkpoints().save(saving, t, r.Task)
 	})
 }
 

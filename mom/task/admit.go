@@ -27,7 +27,7 @@ func (s *Site) admit(ctx context.Context, t Task) (Task, error) {
 		return t, err
 	}
 	t.Known = owner.Known
-	_, err = s.account(ctx, t)
+	_, err = s.owners().account(ctx, t)
 	if errors.Is(err, ErrNoAccount) {
 		return t, pbs.Errorf(pbs.BadUser, "%s: %v", s.Host, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/user"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/mom/proc"
+	"rampart/mom/spool"
 )
 
 const (
@@ -69,18 +71,29 @@ func (c *cleaning) wait(ctx context.Context, job pbs.JobID) error {
 	}
 }
 
-// folders makes what the job's program begins in.
-func (s *Site) folders(ctx context.Context, t Task, a Account) error {
-	if err := s.makeTmpDir(ctx, t, a); err != nil {
-		return err
-	}
-	return soon(ctx, func() error { return s.makeJobDir(t, a) })
+// folders makes and removes the folders of jobs: TMPDIR, and the one that sandbox asks for.
+type folders struct {
+	owners   owners
+	spool    *spool.Spool
+	system   proc.System
+	settings func() Settings
+	lines    Lines
+	logger   *slog.Logger
+	cleaning *cleaning
 }
 
-func (s *Site) makeTmpDir(ctx context.Context, t Task, a Account) error {
-	err := s.cleaning.wait(ctx, t.Key.Job)
+// make makes what the job's program begins in.
+func (f *folders) make(ctx context.Context, t Task, a Account) error {
+	if err := f.makeTmpDir(ctx, t, a); err != nil {
+		return err
+	}
+	return soon(ctx, func() error { return f.makeJobDir(t, a) })
+}
+
+func (f *folders) makeTmpDir(ctx context.Context, t Task, a Account) error {
+	err := f.cleaning.wait(ctx, t.Key.Job)
 	if err == nil {
-		err = soon(ctx, func() error { return s.ownTmpDir(t, a) })
+		err = soon(ctx, func() error { return f.ownTmpDir(t, a) })
 	}
 	if err != nil {
 		return fmt.Errorf("make TMPDIR: %w", err)
@@ -90,22 +103,22 @@ func (s *Site) makeTmpDir(ctx context.Context, t Task, a Account) error {
 
 // ownTmpDir makes the folder with the rights of the job's owner, as a file server sees them. What
 // somebody else has put there beforehand must not keep the job from starting.
-func (s *Site) ownTmpDir(t Task, a Account) error {
-	err := s.System.MakeDir(s.owner(a), s.tmpDir(t))
+func (f *folders) ownTmpDir(t Task, a Account) error {
+	err := f.system.MakeDir(f.owners.owner(a), f.tmpDir(t))
 	if _, occupied := errors.AsType[*proc.Occupied](err); !occupied {
 		return err
 	}
-	return s.takePlace(t, a, s.tmpDir(t))
+	return f.takePlace(t, a, f.tmpDir(t))
 }
 
 // takePlace makes a folder of the owner's where the mom may put aside what stands there, and
 // tells whose that was.
-func (s *Site) takePlace(t Task, a Account, dir string) error {
-	aside, err := proc.MakeDirFor(s.owner(a), dir)
+func (f *folders) takePlace(t Task, a Account, dir string) error {
+	aside, err := proc.MakeDirFor(f.owners.owner(a), dir)
 	if err != nil || aside == "" {
 		return err
 	}
-	s.Lines.Job(pbs.LogError|pbs.LogSecurity, t.Key.Job, fmt.Sprintf("%s was taken by %s before the job started; what stood there is %s now", dir, whose(aside), aside))
+	f.lines.Job(pbs.LogError|pbs.LogSecurity, t.Key.Job, fmt.Sprintf("%s was taken by %s before the job started; what stood there is %s now", dir, whose(aside), aside))
 	return nil
 }
 
@@ -129,36 +142,36 @@ func whose(path string) string {
 // clean removes what only a running job needs, and closes what it returns then. Nobody waits for
 // that without a bound: a file system that hangs leaves a goroutine behind, and not a mom that obeys
 // no order.
-func (s *Site) clean(ctx context.Context, t Task) <-chan struct{} {
+func (f *folders) clean(ctx context.Context, t Task) <-chan struct{} {
 	gone := make(chan struct{})
 	switch t.leftBehind() {
 	case PartGoesOn:
 		close(gone)
 		return gone
 	case PartNone: // the job was deleted, or lost, all the same
-		if err := s.Spool.DropCheckpoint(t.Key.Job); err != nil {
-			s.Logger.Warn("checkpoint not removed", "job", t.Key.Job, "err", err)
+		if err := f.spool.DropCheckpoint(t.Key.Job); err != nil {
+			f.logger.Warn("checkpoint not removed", "job", t.Key.Job, "err", err)
 		}
 	}
-	done := s.cleaning.begin(t.Key.Job)
+	done := f.cleaning.begin(t.Key.Job)
 	go func() {
 		defer close(gone)
 		defer done()
-		s.remove(context.WithoutCancel(ctx), t)
+		f.remove(context.WithoutCancel(ctx), t)
 	}()
 	return gone
 }
 
-func (s *Site) remove(ctx context.Context, t Task) {
-	a, err := s.account(ctx, t)
+func (f *folders) remove(ctx context.Context, t Task) {
+	a, err := f.owners.account(ctx, t)
 	if err == nil {
-		err = errors.Join(s.System.RemoveDir(s.owner(a), s.tmpDir(t)), s.removeJobDir(t, a))
+		err = errors.Join(f.system.RemoveDir(f.owners.owner(a), f.tmpDir(t)), f.removeJobDir(t, a))
 	}
 	if err != nil && !errors.Is(err, ErrNoAccount) {
-		s.Logger.Warn("folders of the job not removed", "job", t.Key.Job, "err", err)
+		f.logger.Warn("folders of the job not removed", "job", t.Key.Job, "err", err)
 	}
-	if err := os.Remove(s.Spool.NodeFile(t.Key.Job)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		s.Logger.Warn("node file not removed", "job", t.Key.Job, "err", err)
+	if err := os.Remove(f.spool.NodeFile(t.Key.Job)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		f.logger.Warn("node file not removed", "job", t.Key.Job, "err", err)
 	}
 }
 

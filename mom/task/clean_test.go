@@ -63,7 +63,7 @@ func TestRunner_NextRunKeepsItsFiles(t *testing.T) {
 		with("exec_host", "hosta/0")(&task)
 		host := hanging{proc.NewFake(nil), make(chan struct{})}
 		s.System = host
-		s.clean(t.Context(), task)
+		s.folders().clean(t.Context(), task)
 		go func() {
 			time.Sleep(5 * time.Second)
 			close(host.released)

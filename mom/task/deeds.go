@@ -64,7 +64,7 @@ func init() {
 		StageOut:    plainly((*Runner).stageOut),
 		Deliver:     plainly((*Runner).deliver),
 		Discard:     plainly((*Runner).discard),
-		Clean:       func(r *Runner, ctx context.Context, _ Action) { r.site.clean(ctx, r.task) },
+		Clean:       func(r *Runner, ctx context.Context, _ Action) { r.site.folders().clean(ctx, r.task) },
 		Drop:        (*Runner).drop,
 
 		// Facts.

@@ -26,7 +26,7 @@ func (s *Site) environment(t Task, a Account) []string {
 		env[name] = value
 	}
 	env["HOME"], env["USER"], env["LOGNAME"] = a.Home, a.Name, a.Name
-	env["SHELL"] = s.shell(t, a)
+	env["SHELL"] = t.shell(a, s.Host)
 	for _, v := range splitVariables(t.Attrs.Get("Variable_List")) {
 		env[v.name] = v.value
 	}
@@ -34,9 +34,9 @@ func (s *Site) environment(t Task, a Account) []string {
 	for name, value := range map[string]string{
 		"PBS_JOBID": string(t.Key.Job), "PBS_JOBNAME": t.Attrs.Get("Job_Name"),
 		"PBS_QUEUE": t.Attrs.Get("queue"), "PBS_ENVIRONMENT": t.kind(),
-		"PBS_JOBDIR": s.jobDir(t, a), "PBS_JOBCOOKIE": t.Cookie, "PBS_NODENUM": "0", "PBS_TASKNUM": "1", taskSocket: s.Socket,
+		"PBS_JOBDIR": s.folders().jobDir(t, a), "PBS_JOBCOOKIE": t.Cookie, "PBS_NODENUM": "0", "PBS_TASKNUM": "1", taskSocket: s.Socket,
 		"PBS_MOMPORT": strconv.Itoa(s.Port), "PBS_NODEFILE": s.Spool.NodeFile(t.Key.Job),
-		"NCPUS": ncpus, "OMP_NUM_THREADS": threads, "TMPDIR": s.tmpDir(t),
+		"NCPUS": ncpus, "OMP_NUM_THREADS": threads, "TMPDIR": s.folders().tmpDir(t),
 	} {
 		env[name] = value
 	}
@@ -111,8 +111,8 @@ func (o Order) kind() string {
 	return "PBS_BATCH"
 }
 
-func (s *Site) tmpDir(t Task) string {
-	parent := s.Settings().TmpDir
+func (f *folders) tmpDir(t Task) string {
+	parent := f.settings().TmpDir
 	if parent == "" {
 		parent = "/var/tmp"
 	}
@@ -149,13 +149,13 @@ func splitVariables(list string) []variable {
 
 // shell chooses from Shell_Path_List, "path[@host],...": this host's entry, else the
 // one without a host, else the login shell.
-func (s *Site) shell(t Task, a Account) string {
+func (o Order) shell(a Account, self pbs.HostName) string {
 	anywhere := ""
-	for entry := range strings.SplitSeq(t.Attrs.Get("Shell_Path_List"), ",") {
+	for entry := range strings.SplitSeq(o.Attrs.Get("Shell_Path_List"), ",") {
 		shell, host, named := strings.Cut(entry, "@")
 		switch {
 		case shell == "":
-		case named && s.local(host):
+		case named && isLocal(self, host):
 			return shell
 		case !named && anywhere == "":
 			anywhere = shell
@@ -191,7 +191,7 @@ func (s *Site) program(t Task, a Account, env []string) program {
 		args := append([]string{executable}, pbs.Unwrap(pbs.Argument, t.Attrs.Get("argument_list"))...)
 		return program{path: lookPath(executable, env), args: args}
 	}
-	shell, script := s.shell(t, a), s.Spool.Script(t.Key)
+	shell, script := t.shell(a, s.Host), s.Spool.Script(t.Key)
 	if !t.Script {
 		return program{path: shell, args: []string{"-" + path.Base(shell)}}
 	}

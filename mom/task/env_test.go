@@ -126,11 +126,12 @@ func TestShell(t *testing.T) {
 		"": "/bin/bash", "/bin/csh": "/bin/csh", "/bin/ksh@hosta,/bin/csh": "/bin/ksh",
 		"/bin/csh,/bin/ksh@hosta.example.org": "/bin/ksh", "/bin/ksh@hostb": "/bin/bash",
 	} {
-		if got := s.shell(Task{Order: Order{Attrs: Attrs{{Name: "Shell_Path_List", Value: list}}}}, ann); got != want {
+		o := Order{Attrs: Attrs{{Name: "Shell_Path_List", Value: list}}}
+		if got := o.shell(ann, s.Host); got != want {
 			t.Errorf("%q: %s, want %s", list, got, want)
 		}
 	}
-	if got := s.shell(Task{}, Account{}); got != "/bin/sh" {
+	if got := (Order{}).shell(Account{}, s.Host); got != "/bin/sh" {
 		t.Errorf("no shell at all: %s", got)
 	}
 }
@@ -184,7 +185,7 @@ func TestDirectory(t *testing.T) {
 		if got := s.directory(task, ann); got != c.want {
 			t.Errorf("%+v: starts in %s", c, got)
 		}
-		if got := s.jobDir(task, ann); got != c.jobdir {
+		if got := s.folders().jobDir(task, ann); got != c.jobdir {
 			t.Errorf("%+v: PBS_JOBDIR %s", c, got)
 		}
 	}
@@ -213,7 +214,7 @@ func TestTarget(t *testing.T) {
 		task := Task{Order: Order{Key: spool.TaskKey{Job: "12.srv"}, Attrs: Attrs{
 			{Name: "Job_Name", Value: "work"}, {Name: "Output_Path", Value: c.path}, {Name: "Keep_Files", Value: c.keep},
 		}}}
-		at := s.target(task, ann, stdout)
+		at := s.output().target(task, ann, stdout)
 		got := at.path
 		if at.host != "" {
 			got = at.host + ":" + got
@@ -221,12 +222,12 @@ func TestTarget(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s keep %s: %q, want %q", c.path, c.keep, got, c.want)
 		}
-		if got := s.direct(task, ann, stdout); got != c.direct {
+		if got := s.output().direct(task, ann, stdout); got != c.direct {
 			t.Errorf("%s keep %s: written to %q, want %q", c.path, c.keep, got, c.direct)
 		}
 		told := new(notes)
 		s.Lines = told
-		s.tellIndirect(task, ann)
+		s.output().tellIndirect(task, ann)
 		var want []string
 		if strings.Contains(c.keep, "od") && c.direct == "" {
 			want = []string{"Direct write is requested for job: 12.srv, but the destination: " + c.want + " is not usecp-able from hosta.example.org"}

@@ -123,7 +123,7 @@ func FuzzRoute(f *testing.F) {
 		s := &Site{Host: "here", Settings: func() Settings {
 			return Settings{UseCopy: []UseCopy{{Host: pattern, From: from, To: to}, {Host: "*", From: from, To: "/second"}}}
 		}}
-		p := s.route(Account{Home: "/home/ann"}, host, path)
+		p := s.staging().route(Account{Home: "/home/ann"}, host, path)
 		rest, below := strings.CutPrefix(path, from)
 		suffix, wild := strings.CutPrefix(pattern, "*")
 		meant := pbs.SameHost(pattern, host) || wild && strings.HasSuffix(host, suffix)

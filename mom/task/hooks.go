@@ -130,7 +130,7 @@ func (r *Runner) conclude(ctx context.Context) {
 
 // discard throws the output away, when the hooks of the end have run.
 func (r *Runner) discard(ctx context.Context) {
-	r.finish(ctx, func(ctx context.Context, t Task) Event { return r.site.after(ctx, t, r.site.discard) })
+	r.finish(ctx, func(ctx context.Context, t Task) Event { return r.site.after(ctx, t, r.site.output().discard) })
 }
 
 // stageOut brings files away when the hooks of the end have run.
@@ -142,7 +142,7 @@ func (r *Runner) stageOut(ctx context.Context) {
 			case <-ctx.Done():
 			}
 		}
-		return unless(ctx, r.site.stageOut(ctx, t))
+		return unless(ctx, r.site.staging().out(ctx, t))
 	})
 }
 
@@ -150,9 +150,9 @@ func (r *Runner) stageOut(ctx context.Context) {
 func (r *Runner) deliver(ctx context.Context) {
 	r.finish(ctx, func(ctx context.Context, t Task) Event {
 		if len(t.itemsOut()) > 0 {
-			return r.site.deliver(ctx, t)
+			return r.site.output().deliver(ctx, t)
 		}
-		return r.site.after(ctx, t, r.site.deliver)
+		return r.site.after(ctx, t, r.site.output().deliver)
 	})
 }
 

@@ -79,7 +79,7 @@ func (s *Site) join(ctx, hooks context.Context, t Task) Event {
 	if err != nil {
 		return unless(ctx, JoinFailed{Reason: err.Error(), Code: hookCode(err), Fault: s.fault(err)})
 	}
-	parts, err := s.joinRequests(t)
+	parts, err := s.checkpoints().joinRequests(t)
 	if errors.Is(err, errBadRestart) {
 		return unless(ctx, JoinFailed{Reason: err.Error(), Status: pbs.ExitBadRestart})
 	}

@@ -39,7 +39,7 @@ func (s *Site) fetch(ctx, start context.Context, t Task) Event {
 
 // take begins a sister's part.
 func (s *Site) take(ctx, hooks context.Context, t Task) Event {
-	if err := s.adopt(t); err != nil {
+	if err := s.checkpoints().adopt(t); err != nil {
 		status := pbs.ExitRetry
 		if errors.Is(err, errBadRestart) {
 			status = pbs.ExitBadRestart
@@ -105,7 +105,7 @@ func (r *Runner) launch(ctx, hooks context.Context, t Task) Event {
 	case err == nil:
 		s.Lines.Job(pbs.LogJob, t.Key.Job, "Started, pid = "+strconv.Itoa(h.Session))
 		s.Lines.Job(pbs.LogJob, t.Key.Job, "task "+taskID+" started, "+s.programName(t))
-		return Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano(), Used: used, Programs: s.restored(t)}
+		return Launched{Handle: h, JobDir: s.folders().jobDir(t, account), At: time.Now().UnixNano(), Used: used, Programs: s.checkpoints().restored(t)}
 	}
 	status := pbs.ExitRetry
 	_, own := errors.AsType[*proc.StartError](err)
@@ -129,10 +129,10 @@ func (s *Site) bar(ctx context.Context, t Task) Event {
 		case err == nil && !found && t.goesOn():
 			return Delivered{}
 		case err == nil && !found:
-			return s.discard(ctx, t)
+			return s.output().discard(ctx, t)
 		case err == nil:
-			account, _ := s.account(ctx, t)
-			return Found{Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano()}}
+			account, _ := s.owners().account(ctx, t)
+			return Found{Launched{Handle: h, JobDir: s.folders().jobDir(t, account), At: time.Now().UnixNano()}}
 		}
 		s.Logger.Warn("shim not forestalled", "task", t.Key.String(), "err", err)
 		if !pause.For(ctx, again) {
@@ -150,8 +150,8 @@ func (s *Site) recover(ctx context.Context, t Task) Event {
 	case !found:
 		return NotFound{}
 	}
-	account, _ := s.account(ctx, t)
-	return Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano(), Programs: s.restored(t)}
+	account, _ := s.owners().account(ctx, t)
+	return Launched{Handle: h, JobDir: s.folders().jobDir(t, account), At: time.Now().UnixNano(), Programs: s.checkpoints().restored(t)}
 }
 
 func (s *Site) programName(t Task) string {
@@ -164,7 +164,7 @@ func (s *Site) programName(t Task) string {
 // prepare makes all that the program needs, and runs the hooks before it.
 func (r *Runner) prepare(ctx, hooks context.Context, t Task) (spec proc.Spec, a Account, used []spool.Used, err error) {
 	s := r.site
-	if a, err = s.account(ctx, t); err != nil {
+	if a, err = s.owners().account(ctx, t); err != nil {
 		return spec, a, nil, fmt.Errorf("account of the owner: %w", err)
 	}
 	if t.Script && a.UID == 0 && s.Settings().NoRootJobs {
@@ -174,7 +174,7 @@ func (r *Runner) prepare(ctx, hooks context.Context, t Task) (spec proc.Spec, a 
 	if err != nil {
 		return spec, a, nil, &proc.StartError{Reason: err.Error()}
 	}
-	if err := s.folders(ctx, t, a); err != nil {
+	if err := s.folders().make(ctx, t, a); err != nil {
 		return spec, a, nil, err
 	}
 	if err := s.Spool.SaveNodeFile(t.Key.Job, nodes); err != nil {
@@ -186,11 +186,11 @@ func (r *Runner) prepare(ctx, hooks context.Context, t Task) (spec proc.Spec, a 
 		}
 	}
 	spec = s.spec(t, a)
-	s.tellIndirect(t, a)
+	s.output().tellIndirect(t, a)
 	if used, err = r.launching(hooks, t, a, &spec); err != nil {
 		return spec, a, nil, err
 	}
-	if err := s.restarting(t, a, &spec); err != nil {
+	if err := s.checkpoints().restarting(t, a, &spec); err != nil {
 		return spec, a, nil, err
 	}
 	return spec, a, used, s.restartSisters(hooks, t)
@@ -202,7 +202,7 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	spec := proc.Spec{
 		Job: string(t.Key.Job), Path: p.path, Args: p.args, Env: env, Dir: s.directory(t, a), Stdin: p.stdin,
 		Stdout: s.Spool.Output(t.Key.Job, stdout), Stderr: s.Spool.Output(t.Key.Job, stderr),
-		Owner: s.owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline, Lapse: t.Lapse,
+		Owner: s.owners().owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline, Lapse: t.Lapse,
 	}
 	switch t.Attrs.Get("Join_Path") {
 	case "oe":
@@ -211,7 +211,7 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 		spec.Stdout = spec.Stderr
 	}
 	spec.StdoutHead, spec.StderrHead = s.Spool.Head(t.Key, stdout), s.Spool.Head(t.Key, stderr)
-	spec.StdoutInPlace, spec.StderrInPlace = s.direct(t, a, stdout), s.direct(t, a, stderr)
+	spec.StdoutInPlace, spec.StderrInPlace = s.output().direct(t, a, stdout), s.output().direct(t, a, stderr)
 	spec.Again = t.Key.Run > 1
 	if t.interactive() {
 		spec.Terminal, spec.Stdout, spec.Stderr = true, "", ""
@@ -228,7 +228,7 @@ func (s *Site) directory(t Task, a Account) string {
 	if dir := t.Attrs.Get("pwd"); dir != "" {
 		return dir
 	}
-	return s.jobDir(t, a)
+	return s.folders().jobDir(t, a)
 }
 
 // umask returns the job's umask; PBS's default closes the output to others.

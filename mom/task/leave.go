@@ -171,7 +171,7 @@ func (t sister) over(part Part) (Task, []Action, error) {
 // behind it, and the job's next run here waits for it.
 func (s *Site) removeAll(ctx context.Context, t Task) Event {
 	select {
-	case <-s.clean(ctx, t):
+	case <-s.folders().clean(ctx, t):
 		return Removed{}
 	case <-time.After(removeFor):
 		s.Logger.Warn("folders of the job are still being removed", "job", t.Key.Job)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/mom/files"
 	"rampart/mom/proc"
+	"rampart/mom/spool"
 )
 
 // The two streams, by the ending of their files in the spool.
@@ -31,18 +33,30 @@ const (
 // noteWait bounds a line into a file of the owner's.
 const noteWait = 5 * time.Second
 
+// output is what programs of jobs write to their two streams: collected in the spool, or written into its
+// place from the beginning, and delivered in the end.
+type output struct {
+	host    pbs.HostName
+	owners  owners
+	staging *stager
+	spool   *spool.Spool
+	system  proc.System
+	lines   Lines
+	logger  *slog.Logger
+}
+
 // deliver brings the output to where its owner wants it, and removes what was staged. It ends
 // in every case: what cannot be delivered is kept in undelivered/.
-func (s *Site) deliver(ctx context.Context, t Task) Event {
+func (o *output) deliver(ctx context.Context, t Task) Event {
 	if !t.Staging.isOut() { // else it was asked for before
-		s.Lines.Job(pbs.LogDebug, t.Key.Job, "copy file request received")
+		o.lines.Job(pbs.LogDebug, t.Key.Job, "copy file request received")
 	}
-	a, accountErr := s.account(ctx, t)
+	a, accountErr := o.owners.account(ctx, t)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if accountErr == nil && t.Staging.Failure == "" && !t.private() {
-		s.sweep(ctx, t)
+		o.staging.sweep(ctx, t)
 	}
 	var failures []error
 	streams, dead := t.streams(), make(map[string]error)
@@ -52,17 +66,17 @@ func (s *Site) deliver(ctx context.Context, t Task) Event {
 	for _, kind := range streams {
 		err := accountErr
 		if err == nil {
-			err = s.deliverOne(ctx, t, a, kind, dead)
+			err = o.deliverOne(ctx, t, a, kind, dead)
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			failures = append(failures, err)
-			s.keepUndelivered(t, kind, err)
+			o.keepUndelivered(t, kind, err)
 		}
 	}
-	s.Lines.Job(pbs.LogDebug2, t.Key.Job,
+	o.lines.Job(pbs.LogDebug2, t.Key.Job,
 		fmt.Sprintf("Staged %d/%d items out over 0:00:00", len(streams)-len(failures), len(streams)))
 	if len(failures) > 0 {
 		return Delivered{StageOut: stageOutFailed, Comment: "output not delivered: " + errors.Join(failures...).Error()}
@@ -87,14 +101,14 @@ func (o Order) streams() []string {
 
 // deliverOne delivers what a stream has in the spool. What is not there was delivered before,
 // or was written into its place by the program itself.
-func (s *Site) deliverOne(ctx context.Context, t Task, a Account, kind string, dead map[string]error) error {
-	file := s.Spool.Output(t.Key.Job, kind)
+func (o *output) deliverOne(ctx context.Context, t Task, a Account, kind string, dead map[string]error) error {
+	file := o.spool.Output(t.Key.Job, kind)
 	if t.Result.ExitStatus == 0 && strings.Contains(t.Attrs.Get("Remove_Files"), letterOf(kind)) {
-		return s.removeOutput(ctx, t, a, kind)
+		return o.removeOutput(ctx, t, a, kind)
 	}
-	target := s.target(t, a, kind)
+	target := o.target(t, a, kind)
 	if target.host == "" {
-		if err := s.System.Move(s.owner(a), file, target.path, t.nameInFolder(kind)); err != nil {
+		if err := o.system.Move(o.owners.owner(a), file, target.path, t.nameInFolder(kind)); err != nil {
 			return fmt.Errorf("copy to %s: %w", target.path, err)
 		}
 		return nil
@@ -102,43 +116,43 @@ func (s *Site) deliverOne(ctx context.Context, t Task, a Account, kind string, d
 	if _, err := os.Lstat(file); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	s.announceExiting(t)
-	e := s.carriage(t, a)
+	o.staging.announceExiting(t)
+	e := o.staging.carriage(t, a)
 	e.Out, e.Output, e.Here, e.Host, e.There, e.Name = true, true, file, target.host, target.path, t.nameInFolder(kind)
-	if _, err := s.do(ctx, e, dead); err != nil {
+	if _, err := o.staging.do(ctx, e, dead); err != nil {
 		return fmt.Errorf("copy to %s:%s: %w", target.host, target.path, err)
 	}
 	return os.Remove(file)
 }
 
 // removeOutput is what -R asks for when the job has ended well.
-func (s *Site) removeOutput(ctx context.Context, t Task, a Account, kind string) error {
-	err := os.Remove(s.Spool.Output(t.Key.Job, kind))
+func (o *output) removeOutput(ctx context.Context, t Task, a Account, kind string) error {
+	err := os.Remove(o.spool.Output(t.Key.Job, kind))
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
-	if path := s.direct(t, a, kind); path != "" {
-		err = errors.Join(err, proc.AsOwner(ctx, s.owner(a), func() error { return files.Remove([]string{path}) }))
+	if path := o.direct(t, a, kind); path != "" {
+		err = errors.Join(err, proc.AsOwner(ctx, o.owners.owner(a), func() error { return files.Remove([]string{path}) }))
 	}
 	return err
 }
 
-func (s *Site) keepUndelivered(t Task, kind string, cause error) {
-	file, kept := s.Spool.Output(t.Key.Job, kind), s.Spool.Undelivered(t.Key.Job, kind)
-	s.Lines.File(pbs.LogAdmin, t.Key.Job, fmt.Sprintf("Unable to copy file %s: %v", file, cause))
+func (o *output) keepUndelivered(t Task, kind string, cause error) {
+	file, kept := o.spool.Output(t.Key.Job, kind), o.spool.Undelivered(t.Key.Job, kind)
+	o.lines.File(pbs.LogAdmin, t.Key.Job, fmt.Sprintf("Unable to copy file %s: %v", file, cause))
 	err := os.Rename(file, kept)
 	if errors.Is(err, os.ErrNotExist) {
 		return // it was moved before the mom's last crash
 	}
 	if err != nil {
-		s.Lines.File(pbs.LogError, t.Key.Job, fmt.Sprintf("Unable to keep file %s: %v", file, err))
+		o.lines.File(pbs.LogError, t.Key.Job, fmt.Sprintf("Unable to keep file %s: %v", file, err))
 		return
 	}
-	s.Lines.File(pbs.LogAdmin, t.Key.Job, "Output retained on that host in: "+kept)
+	o.lines.File(pbs.LogAdmin, t.Key.Job, "Output retained on that host in: "+kept)
 }
 
 // target returns where a stream is to be delivered to.
-func (s *Site) target(t Task, a Account, kind string) place {
+func (o *output) target(t Task, a Account, kind string) place {
 	if t.kept(kind) && !strings.Contains(t.Attrs.Get("Keep_Files"), "d") {
 		return place{path: filepath.Join(a.Home, t.defaultName(kind))}
 	}
@@ -154,7 +168,7 @@ func (s *Site) target(t Task, a Account, kind string) place {
 	if !named || strings.Contains(host, "/") {
 		host, path = "", where
 	}
-	return s.route(a, host, path)
+	return o.staging.route(a, host, path)
 }
 
 // letterOf is the letter of a stream in -k, -R and -j.
@@ -173,11 +187,11 @@ func (o Order) kept(kind string) bool {
 
 // direct returns the file that the program itself writes into its place, "" if it is collected
 // in the spool.
-func (s *Site) direct(t Task, a Account, kind string) string {
+func (o *output) direct(t Task, a Account, kind string) string {
 	if streams := t.streams(); len(streams) == 1 {
 		kind = streams[0]
 	}
-	target := s.target(t, a, kind)
+	target := o.target(t, a, kind)
 	switch {
 	case !t.kept(kind) || target.host != "" || t.interactive():
 		return ""
@@ -189,11 +203,11 @@ func (s *Site) direct(t Task, a Account, kind string) string {
 
 // tellIndirect says in the log which streams are collected in the spool although the job wants them in their places from the beginning:
 // those places are of another host.
-func (s *Site) tellIndirect(t Task, a Account) {
+func (o *output) tellIndirect(t Task, a Account) {
 	for _, kind := range t.streams() {
-		if to := s.target(t, a, kind); t.kept(kind) && to.host != "" {
-			s.Lines.File(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("Direct write is requested for job: %s, but the destination: %s:%s is not usecp-able from %s",
-				t.Key.Job, to.host, to.path, s.Host))
+		if to := o.target(t, a, kind); t.kept(kind) && to.host != "" {
+			o.lines.File(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("Direct write is requested for job: %s, but the destination: %s:%s is not usecp-able from %s",
+				t.Key.Job, to.host, to.path, o.host))
 		}
 	}
 }
@@ -223,25 +237,25 @@ func (o Order) nameInFolder(kind string) string { return string(o.Key.Job) + "."
 // discard removes the output of a run that counts for nothing, and the files that were staged for it: its next
 // run brings its own. A job's own folder goes with all that is in it. A run that was lost leaves its files: the next one may
 // be there by now, on another host with the same home.
-func (s *Site) discard(ctx context.Context, t Task) Event {
+func (o *output) discard(ctx context.Context, t Task) Event {
 	sweeping, done := context.WithTimeout(ctx, sweepFor)
 	defer done()
 	if lost := t.Result != nil && t.Result.Lost; !lost && !t.private() {
-		s.sweep(sweeping, t)
+		o.staging.sweep(sweeping, t)
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
 	for _, kind := range []string{stdout, stderr} {
-		if err := os.Remove(s.Spool.Output(t.Key.Job, kind)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			s.Logger.Warn("output not removed", "job", t.Key.Job, "err", err)
+		if err := os.Remove(o.spool.Output(t.Key.Job, kind)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			o.logger.Warn("output not removed", "job", t.Key.Job, "err", err)
 		}
 	}
 	return Delivered{}
 }
 
 // note appends PBS's words to the job's standard error, where its owner looks.
-func (s *Site) note(t Task, text string) error { return s.write(t, stderr, text) }
+func (o *output) note(t Task, text string) error { return o.write(t, stderr, text) }
 
 // Write appends a line to the streams of a job that has them; without one it is the
 // standard error.
@@ -249,10 +263,10 @@ func (r *Runner) Write(text string, output, failure bool) error {
 	var errs []error
 	t := r.Task()
 	if output {
-		errs = append(errs, r.site.write(t, stdout, text))
+		errs = append(errs, r.site.output().write(t, stdout, text))
 	}
 	if failure || !output {
-		errs = append(errs, r.site.write(t, stderr, text))
+		errs = append(errs, r.site.output().write(t, stderr, text))
 	}
 	return errors.Join(errs...)
 }
@@ -263,19 +277,19 @@ func (r *Runner) Append(output, failure []byte) error {
 	if t.Sister() || t.interactive() {
 		return nil
 	}
-	return errors.Join(r.site.append(t, stdout, output), r.site.append(t, stderr, failure))
+	return errors.Join(r.site.output().append(t, stdout, output), r.site.output().append(t, stderr, failure))
 }
 
-func (s *Site) append(t Task, kind string, data []byte) error {
+func (o *output) append(t Task, kind string, data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
 	if streams := t.streams(); len(streams) == 1 {
 		kind = streams[0]
 	}
-	f, err := os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(o.spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, os.ErrNotExist) && t.kept(kind) {
-		return s.writeDirect(t, kind, data)
+		return o.writeDirect(t, kind, data)
 	}
 	if err != nil {
 		return err
@@ -285,16 +299,16 @@ func (s *Site) append(t Task, kind string, data []byte) error {
 }
 
 // write appends a line to a stream; joined ones are the same file.
-func (s *Site) write(t Task, kind, text string) error {
+func (o *output) write(t Task, kind, text string) error {
 	switch streams := t.streams(); len(streams) {
 	case 0:
-		return s.tell(t, text)
+		return o.tell(t, text)
 	case 1:
 		kind = streams[0]
 	}
-	f, err := os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(o.spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, os.ErrNotExist) && t.kept(kind) {
-		return s.writeDirect(t, kind, []byte(text+"\n"))
+		return o.writeDirect(t, kind, []byte(text+"\n"))
 	}
 	if err != nil {
 		return err
@@ -304,15 +318,15 @@ func (s *Site) write(t Task, kind, text string) error {
 }
 
 // writeDirect appends to a file that the program writes in its place.
-func (s *Site) writeDirect(t Task, kind string, data []byte) error {
+func (o *output) writeDirect(t Task, kind string, data []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), noteWait)
 	defer cancel()
-	a, err := s.account(ctx, t)
+	a, err := o.owners.account(ctx, t)
 	if err != nil {
 		return err
 	}
-	path := s.direct(t, a, kind)
-	return proc.AsOwner(ctx, s.owner(a), func() error {
+	path := o.direct(t, a, kind)
+	return proc.AsOwner(ctx, o.owners.owner(a), func() error {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			return err

@@ -63,13 +63,13 @@ func restored(made Task) (all []Program) {
 }
 
 // restored returns the programs that a run of this mother superior goes on with besides its first.
-func (s *Site) restored(t Task) []Program {
+func (c *checkpoints) restored(t Task) []Program {
 	if t.Checkpoints.Restart == nil {
 		return nil
 	}
-	made, err := s.record(s.Spool.Checkpoint(t.Key.Job))
+	made, err := c.record(c.spool.Checkpoint(t.Key.Job))
 	if err != nil {
-		s.Logger.Error("record of the checkpoint not read", "task", t.Key.String(), "err", err)
+		c.logger.Error("record of the checkpoint not read", "task", t.Key.String(), "err", err)
 		return nil
 	}
 	return restored(made)
@@ -86,30 +86,30 @@ func (s *Site) restoredSpec(t Task, a Account, p Program, spec *proc.Spec) error
 		job := s.spec(t, a)
 		spec.Stdout, spec.Stderr, spec.StdoutInPlace, spec.StderrInPlace = job.Stdout, job.Stderr, job.StdoutInPlace, job.StderrInPlace
 	}
-	s.byScript(t, a, spec, script, saved{id: p.ID, session: p.Session, dir: s.Spool.Checkpoint(t.Key.Job)})
+	s.checkpoints().byScript(t, a, spec, script, saved{id: p.ID, session: p.Session, dir: s.Spool.Checkpoint(t.Key.Job)})
 	return nil
 }
 
 // adopt leaves of a sister's checkpoints the one that the run goes on from.
-func (s *Site) adopt(t Task) error {
+func (c *checkpoints) adopt(t Task) error {
 	if t.Checkpoints.Restart == nil || t.Checkpoints.Restart.Of == nil {
-		return s.Spool.DropCheckpoint(t.Key.Job)
+		return c.spool.DropCheckpoint(t.Key.Job)
 	}
-	if err := s.settle(t.Key.Job, t.Checkpoints.Restart.Of); err != nil {
+	if err := c.settle(t.Key.Job, t.Checkpoints.Restart.Of); err != nil {
 		return fmt.Errorf("%w: %w", errBadRestart, err)
 	}
 	return nil
 }
 
 // joinRequests returns what each sister is asked to join: with the checkpoint, if it keeps a part of it.
-func (s *Site) joinRequests(t Task) (func(Host) Task, error) {
+func (c *checkpoints) joinRequests(t Task) (func(Host) Task, error) {
 	if t.Checkpoints.Restart == nil {
 		return func(Host) Task { return t }, nil
 	}
-	if err := s.Spool.SettleCheckpoint(t.Key.Job); err != nil {
+	if err := c.spool.SettleCheckpoint(t.Key.Job); err != nil {
 		return nil, err
 	}
-	made, err := s.record(s.Spool.Checkpoint(t.Key.Job))
+	made, err := c.record(c.spool.Checkpoint(t.Key.Job))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBadRestart, err)
 	}
@@ -134,7 +134,7 @@ func (r *Runner) Restore(ctx context.Context) ([]uint32, error) {
 		return nil, t.refused("restart")
 	}
 	if !t.Checkpoints.Restart.Begun {
-		made, err := r.site.record(r.site.Spool.Checkpoint(t.Key.Job))
+		made, err := r.site.checkpoints().record(r.site.Spool.Checkpoint(t.Key.Job))
 		if err != nil || made.checkpointID() != *t.Checkpoints.Restart.Of || made.Node() != t.Node() {
 			return nil, pbs.Errorf(pbs.BoundElsewhere, "%s: %v", r.site.Host, errNoPart)
 		}
@@ -168,7 +168,7 @@ func (s *Site) restartSisters(ctx context.Context, t Task) error {
 	if t.Checkpoints.Restart == nil || len(t.sisters()) == 0 {
 		return nil
 	}
-	parts, err := s.joinRequests(t)
+	parts, err := s.checkpoints().joinRequests(t)
 	if err != nil {
 		return err
 	}

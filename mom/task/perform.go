@@ -54,7 +54,7 @@ func (r *Runner) finish(ctx context.Context, do func(context.Context, Task) Even
 
 // stageIn can be stopped before the mom is: by halt.
 func (r *Runner) stageIn(ctx context.Context) {
-	r.haltable(ctx, func(staging context.Context, t Task) Event { return r.site.stageIn(staging, t) })
+	r.haltable(ctx, func(staging context.Context, t Task) Event { return r.site.staging().in(staging, t) })
 }
 
 // haltable does what halt stops. The event of what was stopped so counts, unless the mom stops.
@@ -131,7 +131,7 @@ func (r *Runner) signal(h proc.Handle, sig syscall.Signal) {
 // note tells of an exceeded limit in the log, and to the owner of the job.
 func (r *Runner) note(words string) {
 	r.site.Lines.Job(pbs.LogJob, r.task.Key.Job, words)
-	if err := r.site.note(r.task, "=>> PBS: job killed: "+words); err != nil {
+	if err := r.site.output().note(r.task, "=>> PBS: job killed: "+words); err != nil {
 		r.site.Logger.Warn("note not written", "task", r.task.Key.String(), "err", err)
 	}
 }

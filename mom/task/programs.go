@@ -48,7 +48,7 @@ func (s *Site) startProgram(ctx context.Context, t Task, id uint32) Event {
 }
 
 func (s *Site) spawn(ctx context.Context, t Task, p Program) (proc.Handle, error) {
-	a, err := s.account(ctx, t)
+	a, err := s.owners().account(ctx, t)
 	if err != nil {
 		return proc.Handle{}, fmt.Errorf("account of the owner: %w", err)
 	}
@@ -56,14 +56,14 @@ func (s *Site) spawn(ctx context.Context, t Task, p Program) (proc.Handle, error
 	if err := os.Mkdir(dir, 0o711); err != nil && !errors.Is(err, os.ErrExist) {
 		return proc.Handle{}, err
 	}
-	if err := s.makeTmpDir(ctx, t, a); err != nil {
+	if err := s.folders().makeTmpDir(ctx, t, a); err != nil {
 		return proc.Handle{}, err
 	}
 	env := s.programEnvironment(t, a, p)
 	spec := proc.Spec{
 		Job: string(t.Key.Job), Path: lookPath(p.Args[0], env), Args: p.Args, Env: env, Dir: a.Home,
 		Stdout: filepath.Join(dir, stdout), Stderr: filepath.Join(dir, stderr),
-		Owner: s.owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline, Lapse: t.Lapse,
+		Owner: s.owners().owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline, Lapse: t.Lapse,
 		Lingers: true,
 	}
 	if s.Hooks != nil {

@@ -27,28 +27,28 @@ func (r *Runner) savePart(ctx context.Context) {
 	r.haltable(ctx, func(saving context.Context, t Task) Event {
 		r.saving <- struct{}{}
 		defer func() { <-r.saving }()
-		return r.site.savePart(saving, t, r.Task)
+		return r.site.checkpoints().savePart(saving, t, r.Task)
 	})
 }
 
 // savePart makes the part of this host. The older one stays beside it: which of them counts the
 // mother superior says when it asks for the next, or when the job goes on.
-func (s *Site) savePart(ctx context.Context, t Task, now func() Task) Event {
+func (c *checkpoints) savePart(ctx context.Context, t Task, now func() Task) Event {
 	ev := PartSaved{Number: t.Checkpoints.Attempt}
-	script := s.Settings().Checkpoint
+	script := c.settings().Checkpoint
 	if script == nil || t.Checkpoints.Part.State == PartUnasked {
 		ev.Failure = "there is no $action checkpoint"
 		return ev
 	}
-	err := s.settle(t.Key.Job, t.Checkpoints.Part.Whole)
+	err := c.settle(t.Key.Job, t.Checkpoints.Part.Whole)
 	if errors.Is(err, errNoPart) { // it is whole again with this one
-		err = s.Spool.DropCheckpoint(t.Key.Job)
+		err = c.spool.DropCheckpoint(t.Key.Job)
 	}
 	var fresh func(bool) error
 	if err == nil {
-		if fresh, err = s.Spool.NewCheckpoint(t.Key.Job); err == nil {
-			if t, err = s.saveTasks(ctx, t, script, now); err == nil {
-				err = s.seal(t)
+		if fresh, err = c.spool.NewCheckpoint(t.Key.Job); err == nil {
+			if t, err = c.saveTasks(ctx, t, script, now); err == nil {
+				err = c.seal(t)
 			}
 		}
 		if err != nil {
@@ -56,38 +56,38 @@ func (s *Site) savePart(ctx context.Context, t Task, now func() Task) Event {
 		}
 	}
 	if err != nil {
-		s.Lines.Job(pbs.LogError, t.Key.Job, "checkpoint failed: "+err.Error())
+		c.lines.Job(pbs.LogError, t.Key.Job, "checkpoint failed: "+err.Error())
 		ev.Failure = err.Error()
 		return ev
 	}
-	s.Lines.Job(pbs.LogJob, t.Key.Job, "checkpointed, part of the job")
+	c.lines.Job(pbs.LogJob, t.Key.Job, "checkpointed, part of the job")
 	return ev
 }
 
 // saveWith saves the programs of the job, on all its hosts. What an earlier checkpoint left counts until
 // all of them are saved.
-func (s *Site) saveWith(ctx context.Context, t Task, script *ActionScript, now func() Task) error {
-	fresh, err := s.Spool.NewCheckpoint(t.Key.Job)
+func (c *checkpoints) saveWith(ctx context.Context, t Task, script *ActionScript, now func() Task) error {
+	fresh, err := c.spool.NewCheckpoint(t.Key.Job)
 	if err == nil {
 		var made Task
-		if made, err = s.saveAll(ctx, t, script, now); err == nil {
-			err = s.seal(made)
+		if made, err = c.saveAll(ctx, t, script, now); err == nil {
+			err = c.seal(made)
 		}
 	}
 	return errors.Join(err, fresh(err == nil))
 }
 
-func (s *Site) saveAll(ctx context.Context, t Task, script *ActionScript, now func() Task) (Task, error) {
-	whole := s.whole(t.Key.Job)
+func (c *checkpoints) saveAll(ctx context.Context, t Task, script *ActionScript, now func() Task) (Task, error) {
+	whole := c.whole(t.Key.Job)
 	all, calls := errgroup.WithContext(ctx)
 	all.SetLimit(peersAtOnce + 1)
 	made := t
 	all.Go(func() (err error) {
-		made, err = s.saveTasks(calls, t, script, now)
+		made, err = c.saveTasks(calls, t, script, now)
 		return err
 	})
 	for _, h := range t.sisters() {
-		all.Go(func() error { return s.savePartAt(calls, h, t, whole) })
+		all.Go(func() error { return c.savePartAt(calls, h, t, whole) })
 	}
 	err := all.Wait()
 	if ctx.Err() != nil {
@@ -100,11 +100,11 @@ func (s *Site) saveAll(ctx context.Context, t Task, script *ActionScript, now fu
 }
 
 // savePartAt has a sister make its part.
-func (s *Site) savePartAt(ctx context.Context, h Host, t Task, whole *CheckpointID) error {
+func (c *checkpoints) savePartAt(ctx context.Context, h Host, t Task, whole *CheckpointID) error {
 	heard := time.Now()
 	for {
 		call, cancel := context.WithDeadline(ctx, heard.Add(savePartFor))
-		busy, err := s.Peers.Checkpoint(call, h, t.Key, t.Checkpoints.Attempt, whole)
+		busy, err := c.peers.Checkpoint(call, h, t.Key, t.Checkpoints.Attempt, whole)
 		cancel()
 		own, refused := errors.AsType[*pbs.Error](err)
 		switch {
@@ -126,10 +126,10 @@ func (s *Site) savePartAt(ctx context.Context, h Host, t Task, whole *Checkpoint
 
 // saveTasks runs the script for each program of the job on this host, and returns the task as it
 // was saved.
-func (s *Site) saveTasks(ctx context.Context, t Task, script *ActionScript, now func() Task) (Task, error) {
-	dir := s.Spool.Checkpoint(t.Key.Job)
+func (c *checkpoints) saveTasks(ctx context.Context, t Task, script *ActionScript, now func() Task) (Task, error) {
+	dir := c.spool.Checkpoint(t.Key.Job)
 	if !t.Sister() {
-		if err := s.runScript(ctx, t, script, saved{id: firstProgram, session: int64(t.Handle.Session), dir: dir}); err != nil {
+		if err := c.scripts.run(ctx, t, script, saved{id: firstProgram, session: int64(t.Handle.Session), dir: dir}); err != nil {
 			return t, err
 		}
 	}
@@ -141,7 +141,7 @@ func (s *Site) saveTasks(ctx context.Context, t Task, script *ActionScript, now 
 		case p.State == ProgramStarting:
 			return t, fmt.Errorf("task %08x is being started", p.ID)
 		}
-		err := s.runScript(ctx, t, script, saved{id: p.ID, session: int64(p.Handle.Session), dir: dir})
+		err := c.scripts.run(ctx, t, script, saved{id: p.ID, session: int64(p.Handle.Session), dir: dir})
 		if ended, ok := now().Program(p.ID); err != nil && ok && ended.Done() {
 			t.Programs[i], err = ended, nil
 		}
@@ -157,12 +157,12 @@ func (s *Site) saveTasks(ctx context.Context, t Task, script *ActionScript, now 
 }
 
 // seal writes the record of what was saved.
-func (s *Site) seal(t Task) error {
+func (c *checkpoints) seal(t Task) error {
 	record, err := json.Marshal(t)
 	if err != nil {
 		return err
 	}
-	return s.Spool.SealCheckpoint(t.Key.Job, recordFile, record)
+	return c.spool.SealCheckpoint(t.Key.Job, recordFile, record)
 }
 
 // firstProgram is the number of the job's first program, by PBS's way of counting.
@@ -182,12 +182,12 @@ var errNoPart = errors.New("the host does not keep its part of the checkpoint")
 
 // whole returns the checkpoint of the job that counts, nil if there is none: while a newer one is made
 // it is the older one.
-func (s *Site) whole(job pbs.JobID) *CheckpointID {
-	dir := s.Spool.OlderCheckpoint(job)
+func (c *checkpoints) whole(job pbs.JobID) *CheckpointID {
+	dir := c.spool.OlderCheckpoint(job)
 	if _, err := os.Lstat(dir); err != nil {
-		dir = s.Spool.Checkpoint(job)
+		dir = c.spool.Checkpoint(job)
 	}
-	made, err := s.record(dir)
+	made, err := c.record(dir)
 	if err != nil || made.Key.Job != job {
 		return nil
 	}
@@ -196,19 +196,19 @@ func (s *Site) whole(job pbs.JobID) *CheckpointID {
 }
 
 // settle leaves the part of one checkpoint, nil for none. Without it nothing is changed.
-func (s *Site) settle(job pbs.JobID, whole *CheckpointID) error {
+func (c *checkpoints) settle(job pbs.JobID, whole *CheckpointID) error {
 	if whole == nil {
-		return s.Spool.DropCheckpoint(job)
+		return c.spool.DropCheckpoint(job)
 	}
 	is := func(dir string) bool {
-		made, err := s.record(dir)
+		made, err := c.record(dir)
 		return err == nil && made.Key.Job == job && made.checkpointID() == *whole
 	}
 	switch {
-	case is(s.Spool.Checkpoint(job)):
-		return s.Spool.KeepCheckpoint(job)
-	case is(s.Spool.OlderCheckpoint(job)):
-		return s.Spool.SettleCheckpoint(job)
+	case is(c.spool.Checkpoint(job)):
+		return c.spool.KeepCheckpoint(job)
+	case is(c.spool.OlderCheckpoint(job)):
+		return c.spool.SettleCheckpoint(job)
 	}
-	return fmt.Errorf("%w: %s", errNoPart, filepath.Base(s.Spool.Checkpoint(job)))
+	return fmt.Errorf("%w: %s", errNoPart, filepath.Base(c.spool.Checkpoint(job)))
 }

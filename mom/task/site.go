@@ -79,7 +79,8 @@ func (u UseCopy) matches(host string) bool {
 	return pbs.SameHost(u.Host, host)
 }
 
-// A Site is what all tasks of a host share.
+// A Site is what all tasks of a host share. Each subject beside the life of a task has a type, which
+// has of the site what it needs: owners, folders, stager, output, siteScripts, checkpoints.
 type Site struct {
 	Host     pbs.HostName
 	Spool    *spool.Spool
@@ -107,36 +108,80 @@ type Site struct {
 	cleaning cleaning
 }
 
+// owners finds the accounts that jobs run under.
+type owners struct {
+	accounts   Accounts
+	switchUser bool   // jobs run as their owners, else as the mom's own account
+	self       string // name of that account
+	logger     *slog.Logger
+}
+
 // owner returns whom to act as; nil is the mom itself.
-func (s *Site) owner(a Account) *proc.Owner {
-	if !s.SwitchUser {
+func (o owners) owner(a Account) *proc.Owner {
+	if !o.switchUser {
 		return nil
 	}
 	return &proc.Owner{UID: a.UID, GID: a.GID, Groups: a.Groups}
 }
 
-// Account returns the account that a job runs under.
-func (s *Site) Account(ctx context.Context, t Task) (Account, error) { return s.account(ctx, t) }
-
-// Owner returns the uid that a job runs under.
-func (s *Site) Owner(ctx context.Context, t Task) (uint32, error) {
-	a, err := s.account(ctx, t)
-	return a.UID, err
-}
-
-func (s *Site) account(ctx context.Context, t Task) (Account, error) {
-	if !s.SwitchUser {
-		return s.Accounts.Account(ctx, s.Self, "")
+func (o owners) account(ctx context.Context, t Task) (Account, error) {
+	if !o.switchUser {
+		return o.accounts.Account(ctx, o.self, "")
 	}
-	a, err := s.Accounts.Account(ctx, t.Attrs.Get("euser"), t.Attrs.Get("egroup"))
+	a, err := o.accounts.Account(ctx, t.Attrs.Get("euser"), t.Attrs.Get("egroup"))
 	if err != nil && !errors.Is(err, ErrNoAccount) && ctx.Err() == nil && t.Known != nil && t.Known.UID != 0 {
-		s.Logger.Warn("the owner of a job is taken as the servers know him", "job", t.Key.Job, "user", t.Known.Name, "err", err)
+		o.logger.Warn("the owner of a job is taken as the servers know him", "job", t.Key.Job, "user", t.Known.Name, "err", err)
 		return *t.Known, nil
 	}
 	return a, err
 }
 
-// local reports whether a name means this host.
-func (s *Site) local(host string) bool {
-	return pbs.SameHost(host, string(s.Host)) || pbs.ThisHost(host)
+// Account returns the account that a job runs under.
+func (s *Site) Account(ctx context.Context, t Task) (Account, error) {
+	return s.owners().account(ctx, t)
+}
+
+// Owner returns the uid that a job runs under.
+func (s *Site) Owner(ctx context.Context, t Task) (uint32, error) {
+	a, err := s.owners().account(ctx, t)
+	return a.UID, err
+}
+
+// isLocal reports whether a name means this host.
+func isLocal(host pbs.HostName, name string) bool {
+	return pbs.SameHost(name, string(host)) || pbs.ThisHost(name)
+}
+
+// What follows gives each subject what it needs of the site.
+
+func (s *Site) owners() owners {
+	return owners{accounts: s.Accounts, switchUser: s.SwitchUser, self: s.Self, logger: s.Logger}
+}
+
+func (s *Site) folders() *folders {
+	return &folders{
+		owners: s.owners(), spool: s.Spool, system: s.System, settings: s.Settings, lines: s.Lines, logger: s.Logger, cleaning: &s.cleaning,
+	}
+}
+
+func (s *Site) staging() *stager {
+	return &stager{
+		host: s.Host, owners: s.owners(), folders: s.folders(), mover: s.Mover, spool: s.Spool, settings: s.Settings, lines: s.Lines, logger: s.Logger,
+	}
+}
+
+func (s *Site) output() *output {
+	return &output{
+		host: s.Host, owners: s.owners(), staging: s.staging(), spool: s.Spool, system: s.System, lines: s.Lines, logger: s.Logger,
+	}
+}
+
+func (s *Site) scripts() *siteScripts {
+	return &siteScripts{
+		host: s.Host, owners: s.owners(), folders: s.folders(), spool: s.Spool, settings: s.Settings, port: s.Port, socket: s.Socket,
+	}
+}
+
+func (s *Site) checkpoints() *checkpoints {
+	return &checkpoints{scripts: s.scripts(), peers: s.Peers, spool: s.Spool, settings: s.Settings, lines: s.Lines, logger: s.Logger}
 }

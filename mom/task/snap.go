@@ -93,16 +93,16 @@ func (t Task) madeFact() spool.Fact {
 }
 
 // snapshot runs the script that checkpoints the job and lets it run on.
-func (s *Site) snapshot(ctx context.Context, t Task, now func() Task) Event {
-	script := s.Settings().Checkpoint
+func (c *checkpoints) snapshot(ctx context.Context, t Task, now func() Task) Event {
+	script := c.settings().Checkpoint
 	if script == nil {
 		return Snapped{Failure: "there is no $action checkpoint"}
 	}
-	if err := s.saveWith(ctx, t, script, now); err != nil {
-		s.Lines.Job(pbs.LogError, t.Key.Job, "checkpoint failed: "+err.Error())
+	if err := c.saveWith(ctx, t, script, now); err != nil {
+		c.lines.Job(pbs.LogError, t.Key.Job, "checkpoint failed: "+err.Error())
 		return Snapped{Failure: err.Error()}
 	}
-	s.Lines.Job(pbs.LogJob, t.Key.Job, "checkpointed, runs on")
+	c.lines.Job(pbs.LogJob, t.Key.Job, "checkpointed, runs on")
 	return Snapped{}
 }
 
@@ -111,7 +111,7 @@ func (r *Runner) snapshot(ctx context.Context) {
 	r.haltable(ctx, func(saving context.Context, t Task) Event {
 		r.saving <- struct{}{}
 		defer func() { <-r.saving }()
-		return r.site.snapshot(saving, t, r.Task)
+		return r.site.checkpoints().snapshot(saving, t, r.Task)
 	})
 }
 

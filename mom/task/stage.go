@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 
@@ -57,101 +58,113 @@ type Mover interface {
 // folder's if folder is set.
 type place struct{ host, path string }
 
+// stager brings files of jobs to this host and away from it.
+type stager struct {
+	host     pbs.HostName
+	owners   owners
+	folders  *folders
+	mover    Mover // nil: files stay on this host
+	spool    *spool.Spool
+	settings func() Settings
+	lines    Lines
+	logger   *slog.Logger
+}
+
 // route finds out where a path of a host is reached from here: $usecp leads to a path of this
 // host, and so does its own name.
-func (s *Site) route(a Account, host, path string) place {
-	for _, u := range s.Settings().UseCopy {
+func (g *stager) route(a Account, host, path string) place {
+	for _, u := range g.settings().UseCopy {
 		if rest, below := strings.CutPrefix(path, u.From); below && u.matches(host) {
 			return place{path: u.To + rest}
 		}
 	}
-	if host != "" && !s.local(host) {
+	if host != "" && !isLocal(g.host, host) {
 		return place{host, path}
 	}
 	return place{path: files.Absolute(a.Home, path)}
 }
 
 // transfer returns what is to be done for one item.
-func (s *Site) transfer(t Task, a Account, item pbs.Staged, out bool) files.Transfer {
-	there := s.route(a, item.Host, item.Remote)
-	e := s.carriage(t, a)
-	e.Out, e.Here, e.Host, e.There = out, files.Absolute(s.jobDir(t, a), item.Local), there.host, there.path
+func (g *stager) transfer(t Task, a Account, item pbs.Staged, out bool) files.Transfer {
+	there := g.route(a, item.Host, item.Remote)
+	e := g.carriage(t, a)
+	e.Out, e.Here, e.Host, e.There = out, files.Absolute(g.folders.jobDir(t, a), item.Local), there.host, there.path
 	return e
 }
 
 // carriage is what all transfers of a job have in common.
-func (s *Site) carriage(t Task, a Account) files.Transfer {
+func (g *stager) carriage(t Task, a Account) files.Transfer {
 	remote, _, _ := strings.Cut(t.Attrs.Get("Job_Owner"), "@")
 	return files.Transfer{
-		Job: t.Key.Job, Run: t.Key.Run, Owner: s.owner(a), User: a.Name, Home: a.Home, Remote: remote,
+		Job: t.Key.Job, Run: t.Key.Run, Owner: g.owners.owner(a), User: a.Name, Home: a.Home, Remote: remote,
 	}
 }
 
 // do carries a transfer out, but not to a host that has not answered to the last one.
-func (s *Site) do(ctx context.Context, e files.Transfer, dead map[string]error) (files.Moved, error) {
+func (g *stager) do(ctx context.Context, e files.Transfer, dead map[string]error) (files.Moved, error) {
 	if err, known := dead[e.Host]; known {
 		return files.Moved{}, err
 	}
-	if s.Mover == nil {
+	if g.mover == nil {
 		return files.Moved{}, &files.Error{Reason: "this mom does not move files"}
 	}
-	moved, err := s.Mover.Do(ctx, e)
+	moved, err := g.mover.Do(ctx, e)
 	if errors.Is(err, files.ErrUnreachable) {
 		dead[e.Host] = err
 	}
 	return moved, err
 }
 
-// stageIn brings the files that the job needs. A job whose files do not all come keeps none.
-func (s *Site) stageIn(ctx context.Context, t Task) StagedIn {
-	s.Lines.Job(pbs.LogDebug, t.Key.Job, "copy file request received")
-	a, err := s.account(ctx, t)
+// in brings the files that the job needs. A job whose files do not all come keeps none.
+func (g *stager) in(ctx context.Context, t Task) StagedIn {
+	g.lines.Job(pbs.LogDebug, t.Key.Job, "copy file request received")
+	a, err := g.owners.account(ctx, t)
 	if err == nil {
-		err = s.folders(ctx, t, a)
+		err = g.folders.make(ctx, t, a)
 	}
 	if err != nil {
 		return StagedIn{Failure: "File stage in failed: " + err.Error()}
 	}
 	dead := make(map[string]error)
 	for _, item := range t.itemsIn() {
-		moved, err := s.do(ctx, s.transfer(t, a, item, false), dead)
-		if note := s.Spool.NoteStaged(t.Key, moved.Wrote); err == nil {
+		moved, err := g.do(ctx, g.transfer(t, a, item, false), dead)
+		if note := g.spool.NoteStaged(t.Key, moved.Wrote); err == nil {
 			err = note
 		}
 		if err != nil {
 			text := fmt.Sprintf("Unable to copy file %s from %s:%s: %v", item.Local, item.Host, item.Remote, err)
 			if ctx.Err() == nil {
-				s.Lines.File(pbs.LogAdmin, t.Key.Job, text)
+				g.lines.File(pbs.LogAdmin, t.Key.Job, text)
 			}
 			sweeping, done := context.WithTimeout(context.WithoutCancel(ctx), sweepFor)
-			s.sweep(sweeping, t)
+			g.sweep(sweeping, t)
 			done()
 			return StagedIn{Failure: "File stage in failed: " + text}
 		}
 	}
 	n := len(t.itemsIn())
-	s.Lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items in over 0:00:00", n, n))
+	g.lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items in over 0:00:00", n, n))
 	return StagedIn{}
 }
 
-// stageOut brings what the job has made to where its owner wants it. What was moved is noted
+// out brings what the job has made to where its owner wants it. What was moved is noted
 // for its removal, which begins when it is on record that all of it was.
-func (s *Site) stageOut(ctx context.Context, t Task) StagedOut {
-	s.Lines.Job(pbs.LogDebug, t.Key.Job, "copy file request received")
-	s.announceExiting(t)
-	a, err := s.account(ctx, t)
+func (g *stager) out(ctx context.Context, t Task) StagedOut {
+	g.lines.Job(pbs.LogDebug, t.Key.Job, "copy file request received")
+	g.announceExiting(t)
+	a, err := g.owners.account(ctx, t)
 	if err != nil {
 		return StagedOut{Failure: "File stage out failed: " + err.Error()}
 	}
 	dead := make(map[string]error)
 	var failures, sent []string
 	for _, item := range t.itemsOut() {
-		moved, err := s.do(ctx, s.transfer(t, a, item, true), dead)
+		moved, err := g.do(ctx, g.transfer(t, a, item, true), dead)
 		if err != nil {
 			text := fmt.Sprintf("Unable to copy file %s to %s:%s: %v", item.Local, item.Host, item.Remote, err)
 			failures = append(failures, text)
 			if ctx.Err() == nil {
-				s.Lines.File(pbs.LogAdmin, t.Key.Job, text)
+				g.lines.File(pbs.LogAdmin, t.Key.Job, text)
 			}
 			continue
 		}
@@ -160,7 +173,7 @@ func (s *Site) stageOut(ctx context.Context, t Task) StagedOut {
 		}
 	}
 	n := len(t.itemsOut())
-	s.Lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items out over 0:00:00", n-len(failures), n))
+	g.lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items out over 0:00:00", n-len(failures), n))
 	if len(failures) > 0 {
 		out := StagedOut{Failure: "File stage out failed: " + strings.Join(failures, "; ")}
 		for host, err := range dead {
@@ -171,38 +184,38 @@ func (s *Site) stageOut(ctx context.Context, t Task) StagedOut {
 		}
 		return out
 	}
-	if err := s.Spool.NoteStaged(t.Key, sent); err != nil {
-		s.Logger.Warn("staged files stay", "job", t.Key.Job, "err", err)
+	if err := g.spool.NoteStaged(t.Key, sent); err != nil {
+		g.logger.Warn("staged files stay", "job", t.Key.Job, "err", err)
 	}
 	return StagedOut{}
 }
 
 // announceExiting lets users see that the job's files are on their way, which may take long.
-func (s *Site) announceExiting(t Task) {
-	if err := s.Spool.Append(spool.Fact{Task: t.Key, Exiting: &spool.Exiting{}}); err != nil {
-		s.Logger.Warn("stage-out not reported", "job", t.Key.Job, "err", err)
+func (g *stager) announceExiting(t Task) {
+	if err := g.spool.Append(spool.Fact{Task: t.Key, Exiting: &spool.Exiting{}}); err != nil {
+		g.logger.Warn("stage-out not reported", "job", t.Key.Job, "err", err)
 	}
 }
 
 // sweep removes files that were staged and are needed no more.
-func (s *Site) sweep(ctx context.Context, t Task) {
-	paths, err := s.Spool.Staged(t.Key)
+func (g *stager) sweep(ctx context.Context, t Task) {
+	paths, err := g.spool.Staged(t.Key)
 	if err == nil && len(paths) > 0 {
 		var a Account
-		if a, err = s.account(ctx, t); err == nil {
-			err = proc.AsOwner(ctx, s.owner(a), func() error { return files.Remove(paths) })
+		if a, err = g.owners.account(ctx, t); err == nil {
+			err = proc.AsOwner(ctx, g.owners.owner(a), func() error { return files.Remove(paths) })
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		s.Lines.File(pbs.LogAdmin, t.Key.Job, fmt.Sprintf("Unable to delete file %v", err))
+		g.lines.File(pbs.LogAdmin, t.Key.Job, fmt.Sprintf("Unable to delete file %v", err))
 	}
 }
 
 // jobDir is the staging and execution folder of the job, as sandbox says.
-func (s *Site) jobDir(t Task, a Account) string {
+func (f *folders) jobDir(t Task, a Account) string {
 	switch t.Attrs.Get("sandbox") {
 	case "PRIVATE":
-		parent := s.Settings().JobDirRoot
+		parent := f.settings().JobDirRoot
 		if parent == "" {
 			parent = a.Home
 		}
@@ -220,16 +233,16 @@ func (s *Site) jobDir(t Task, a Account) string {
 // private tells whether the job has a folder of its own.
 func (o Order) private() bool { return o.Attrs.Get("sandbox") == "PRIVATE" }
 
-func (s *Site) makeJobDir(t Task, a Account) error {
+func (f *folders) makeJobDir(t Task, a Account) error {
 	if !t.private() {
 		return nil
 	}
-	dir := s.jobDir(t, a)
+	dir := f.jobDir(t, a)
 	var err error
-	if s.Settings().JobDirRoot == "" {
-		err = s.System.MakeDir(s.owner(a), dir)
+	if f.settings().JobDirRoot == "" {
+		err = f.system.MakeDir(f.owners.owner(a), dir)
 	} else {
-		err = s.takePlace(t, a, dir)
+		err = f.takePlace(t, a, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("make job directory: %w", err)
@@ -238,13 +251,13 @@ func (s *Site) makeJobDir(t Task, a Account) error {
 }
 
 // removeJobDir leaves the folder of a job whose files could not be staged out.
-func (s *Site) removeJobDir(t Task, a Account) error {
+func (f *folders) removeJobDir(t Task, a Account) error {
 	if !t.private() || t.Staging.Failure != "" {
 		return nil
 	}
-	dir := s.jobDir(t, a)
-	err := s.System.RemoveDir(s.owner(a), dir)
-	if s.Settings().JobDirRoot != "" {
+	dir := f.jobDir(t, a)
+	err := f.system.RemoveDir(f.owners.owner(a), dir)
+	if f.settings().JobDirRoot != "" {
 		err = proc.RemoveEmptyDir(dir)
 	}
 	return err

@@ -173,7 +173,7 @@ func TestStages_FilesComeAndGo(t *testing.T) {
 	home := s.Accounts.(people).account.Home
 	with("stagein", "data@hosta:in/data,far@hostb:/x")(&task)
 	with("stageout", "*.out@hosta:results,keep@hosta.example.org:keep")(&task)
-	if ev := s.stageIn(t.Context(), task); ev.Failure != "" {
+	if ev := s.staging().in(t.Context(), task); ev.Failure != "" {
 		t.Fatal(ev.Failure)
 	}
 	if len(c.all) != 2 || c.all[1].Host != "hostb" || c.all[1].There != "/x" || c.all[1].Here != home+"/far" || c.all[1].Remote != "ann" {
@@ -185,13 +185,13 @@ func TestStages_FilesComeAndGo(t *testing.T) {
 	}
 	task.Life.State, task.Result = Delivering, &spool.Ended{}
 	for range 2 { // as after a crash
-		if ev := s.stageOut(t.Context(), task); ev.Failure != "" {
+		if ev := s.staging().out(t.Context(), task); ev.Failure != "" {
 			t.Fatal(ev.Failure)
 		}
 	}
 	task.Staging.State = FilesOut
 	for range 2 {
-		if ev, ok := s.deliver(t.Context(), task).(Delivered); !ok || ev.StageOut != stageOutDone {
+		if ev, ok := s.output().deliver(t.Context(), task).(Delivered); !ok || ev.StageOut != stageOutDone {
 			t.Fatal(ev)
 		}
 	}
@@ -212,7 +212,7 @@ func TestStages_InFails(t *testing.T) {
 	home := s.Accounts.(people).account.Home
 	c.fails["/x"] = &files.Error{Reason: "hostb: read /x: no such file or directory"}
 	with("stagein", "data@hosta:in/data,far@hostb:/x,other@hostb:/y")(&task)
-	ev := s.stageIn(t.Context(), task)
+	ev := s.staging().in(t.Context(), task)
 	if want := "File stage in failed: Unable to copy file far from hostb:/x: hostb: read /x: no such file or directory"; ev.Failure != want {
 		t.Errorf("%q, want %q", ev.Failure, want)
 	}
@@ -232,7 +232,7 @@ func TestStages_NothingStaysOfARunThatIsNone(t *testing.T) {
 			s, _, task := stageSite(t, "in/data", "mine")
 			home := s.Accounts.(people).account.Home
 			with("stagein", "data@hosta:in/data")(&task)
-			if ev := s.stageIn(t.Context(), task); ev.Failure != "" || !exists(home+"/data") {
+			if ev := s.staging().in(t.Context(), task); ev.Failure != "" || !exists(home+"/data") {
 				t.Fatalf("staged in: %+v", ev)
 			}
 			put(t, s.Spool.Output(task.Key.Job, stdout), "text")
@@ -261,14 +261,14 @@ func TestStages_DeadHost(t *testing.T) {
 	c.fails["/a"], c.fails["/b"] = dead, dead
 	with("stageout", "a@hostb:/a,b@hostb:/b")(&task)
 	task.Life.State, task.Result = Delivering, &spool.Ended{}
-	ev := s.stageOut(t.Context(), task)
+	ev := s.staging().out(t.Context(), task)
 	if len(c.all) != 1 || strings.Count(ev.Failure, "Unable to copy file") != 2 {
 		t.Errorf("%d transfers, %q", len(c.all), ev.Failure)
 	}
 	task.Staging = task.Staging.out(ev)
 	with("Output_Path", "hostb:/o")(&task)
 	put(t, s.Spool.Output(task.Key.Job, stdout), "text")
-	s.deliver(t.Context(), task)
+	s.output().deliver(t.Context(), task)
 	if len(c.all) != 1 || !exists(s.Spool.Undelivered(task.Key.Job, stdout)) {
 		t.Errorf("the output has waited for the host: %+v", c.all)
 	}
@@ -322,7 +322,7 @@ func TestStages_OutputToAnotherHost(t *testing.T) {
 			}
 			task.Life.State, task.Result = Delivering, &spool.Ended{ExitStatus: c.exit}
 			for range 2 { // as after a crash: what is done is not done again
-				if ev := s.deliver(t.Context(), task).(Delivered); ev.StageOut != c.status && !c.undelivered {
+				if ev := s.output().deliver(t.Context(), task).(Delivered); ev.StageOut != c.status && !c.undelivered {
 					t.Errorf("%+v", ev)
 				}
 			}

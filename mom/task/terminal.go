@@ -25,8 +25,8 @@ func (r *Runner) Attach() (net.Conn, error) {
 }
 
 // tell shows text at the job's terminal, besides its output.
-func (s *Site) tell(t Task, text string) error {
-	c, err := s.System.Attach(s.Spool.TaskDir(t.Key))
+func (o *output) tell(t Task, text string) error {
+	c, err := o.system.Attach(o.spool.TaskDir(t.Key))
 	if errors.Is(err, proc.ErrNoTerminal) {
 		return nil // nobody looks any more
 	}
