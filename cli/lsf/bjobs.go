@@ -83,6 +83,8 @@ type siteView struct {
 	// reasons are why hosts have no room for jobs that ask for the same, and have nothing kept for them.
 	reasons map[string][]string
 
+	bounds *bounds // nil: nobody has asked
+
 	look func() *around // reads what hosts are seen with
 	seen *around        // nil: nobody has looked
 }
@@ -178,6 +180,11 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 	}
 	if v.long || v.reasons {
 		if err := v.learn(ctx); err != nil {
+			return err
+		}
+	}
+	if v.long {
+		if err := v.learnBounds(ctx); err != nil {
 			return err
 		}
 	}

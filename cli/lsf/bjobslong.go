@@ -123,7 +123,7 @@ func (v *jobsView) details(j job) {
 	if j.suspended() {
 		fmt.Fprintf(v.out, "\n SUSPENDING REASONS:\n %s\n", j.suspendingReason())
 	}
-	v.out.WriteString("\n SCHEDULING PARAMETERS:\n" + noThresholds)
+	v.out.WriteString("\n SCHEDULING PARAMETERS:\n" + v.site.bounds.of(j))
 	combined := v.site.site.combined(j.merged())
 	effective := "-"
 	if !j.pending() {

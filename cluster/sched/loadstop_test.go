@@ -201,7 +201,7 @@ func TestLoadStop_SeveralHosts(t *testing.T) {
 	c.after(30, "resume d")
 }
 
-// Load suspends nobody that somebody has suspended, or that is in a reservation.
+// Load suspends nobody that somebody has suspended, and lets nobody go on whom it has not suspended.
 func TestLoadStop_LeftAlone(t *testing.T) {
 	c := newStopping(t)
 	for _, name := range []string{"a", "b", "d"} {

@@ -3,6 +3,7 @@ package lsf
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"rampart/fsm/pbs"
@@ -74,6 +75,30 @@ func ThresholdsText(all []Threshold) string {
 		words[i] = t.String()
 	}
 	return strings.Join(words, " ")
+}
+
+// Tightest returns of each index the bounds that hold where several lists of thresholds do, in the order in which the indices come.
+func Tightest(site resreq.Site, lists ...[]Threshold) (all []Threshold) {
+	for _, list := range lists {
+		for _, t := range list {
+			r, _ := site.Resource(t.Index)
+			at := slices.IndexFunc(all, func(x Threshold) bool { return x.Index == t.Index })
+			if at < 0 {
+				all = append(all, t)
+				continue
+			}
+			all[at].Start, all[at].Stop = tighter(all[at].Start, t.Start, r.Increasing), tighter(all[at].Stop, t.Stop, r.Increasing)
+		}
+	}
+	return all
+}
+
+// tighter returns the one of two bounds beyond which a load is sooner.
+func tighter(a, b *resreq.Amount, increasing bool) *resreq.Amount {
+	if a == nil || b != nil && (*b < *a) == increasing && *a != *b {
+		return b
+	}
+	return a
 }
 
 // Shuts reports whether a value is beyond what the threshold lets jobs start with.

@@ -33,6 +33,28 @@ func TestThreshold_Stops(t *testing.T) {
 	}
 }
 
+// Where thresholds of a queue and of hosts hold, each bound is the tighter one.
+func TestTightest(t *testing.T) {
+	read := func(text string) []Threshold {
+		all, err := ParseThresholds(text, resreq.Site{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	for _, c := range []struct{ queue, host, want string }{
+		{"", "", ""},
+		{"r1m=3.5/4.5", "", "r1m=3.5/4.5"},
+		{"", "r1m=3.5/4.5 ut=90", "r1m=3.5/4.5 ut=90"},
+		{"r1m=3.5/4.5 mem=100/20", "mem=50/30 r1m=4/", "r1m=3.5/4.5 mem=100/30"},
+		{"r1m=/8 mem=100/20", "r1m=2/6 mem=100/20", "r1m=2/6 mem=100/20"},
+	} {
+		if got := ThresholdsText(Tightest(resreq.Site{}, read(c.queue), read(c.host))); got != c.want {
+			t.Errorf("%q and %q: %q, want %q", c.queue, c.host, got, c.want)
+		}
+	}
+}
+
 // What a comment says is read again, and of no other comment anything.
 func TestLoadComment(t *testing.T) {
 	indices := []string{"r1m", "pg", "licenses"}
