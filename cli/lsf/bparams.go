@@ -50,6 +50,7 @@ func (s *session) parameters(ctx context.Context, opts *cli.Options) error {
 		{"Application of jobs that name none", "DEFAULT_APPLICATION", c.DefaultApplication},
 		{"Amount of time in seconds between two dispatch turns", "MBD_SLEEP_TIME", fmt.Sprintf("%d (seconds)", c.Turn())},
 		{"The interval for a host to accept two batch jobs", "JOB_ACCEPT_INTERVAL", fmt.Sprintf("%d (* MBD_SLEEP_TIME)", c.AcceptInterval)},
+		{"Time since somebody has typed on a host for which paging there suspends jobs", "PG_SUSP_IT", fmt.Sprintf("%d (seconds)", c.PagingCounts())},
 		{"Whether resources are reserved for each slot", "RESOURCE_RESERVE_PER_SLOT", yes(c.PerSlot)},
 		{"Whether run limits are wall-clock time on every host", "ABS_RUNLIMIT", yes(c.AbsRunlimit)},
 		{"Host by which run limits are normalised", "DEFAULT_HOST_SPEC", c.HostSpec},

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -36,6 +37,7 @@ type gate struct {
 	balances bool                       // load_balancing: a host with more in its run queue than it has cpus takes no jobs, unless its mom judges that
 
 	settling settling
+	paging   resreq.Amount // idle time (it) in minutes from which on paging hurts nobody: PG_SUSP_IT
 
 	now     pbs.Time
 	recent  map[pbs.HostName]pbs.Time          // when hosts were given their last job, in this cycle and before
@@ -88,6 +90,7 @@ func (p *Planner) followLoad(v *state.View, now pbs.Time) {
 	}
 	if g.stops = g.stops || slices.ContainsFunc(config.Hosts, func(h lsf.Host) bool { return anyStops(h.Thresholds) }); g.stops {
 		g.settling = newSettling(config.Turn(), now, p.gate)
+		g.paging = resreq.Amount(min(config.PagingCounts(), math.MaxInt32)) * resreq.One / 60
 	}
 	if interval > 0 {
 		g.remember(v, p.gate)

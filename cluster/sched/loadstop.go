@@ -30,9 +30,8 @@ const (
 	// loadSettles is how long the load of a host is left to follow what was changed there, if a dispatch turn is shorter: by then a host of
 	// which anything is known was heard again.
 	loadSettles = pbs.Time(15 * time.Second)
-	// typing is the time without anybody typing below which a host is used by people, and paging that from which on paging hurts nobody
-	// (PG_SUSP_IT), as it says.
-	typing, paging = resreq.One, 3 * resreq.One
+	// typing is the idle time (it) in minutes below which people use a host.
+	typing = resreq.One
 )
 
 // settling is what a gate knows of hosts on which runs were suspended or resumed by load.
@@ -222,7 +221,7 @@ func (c *cycle) overload(host pbs.HostName, queue pbs.QueueName, alone bool) (in
 	}
 	for _, all := range c.thresholdsFor(host, queue) {
 		for _, t := range all {
-			if t.Index == "pg" && !(said && idle < paging) {
+			if t.Index == "pg" && !(said && idle < g.paging) {
 				continue
 			}
 			if g.beyondStop(r, t) && !slices.Contains(indices, t.Index) {
@@ -254,7 +253,7 @@ func (c *cycle) calm(j *state.Job) bool {
 			return false
 		}
 		idle, said := r.values["it"]
-		typed := said && idle < paging
+		typed := said && idle < g.paging
 		if paged && host == by.Host && typed {
 			return false
 		}

@@ -77,13 +77,20 @@ func newStopping(t *testing.T) *loaded {
 	c := newLoaded(t)
 	c.host("hosta", "hosta:ncpus=4,mem=1000mb")
 	c.host("hostb", "hostb:ncpus=4,mem=1000mb")
-	c.limiting(func(l *lsf.Config) {
-		l.Hosts = []lsf.Host{{Name: lsf.DefaultHost, Thresholds: []lsf.Threshold{{Index: "r1m", Start: amountOf(3500), Stop: amountOf(4500)}}}}
-	})
+	c.configuring(func(*lsf.Config) {})
 	for _, host := range []pbs.HostName{"hosta", "hostb"} {
 		c.says(host, "r1m", 1000)
 	}
 	return c
+}
+
+// configuring changes the configuration beside these thresholds.
+func (c *loaded) configuring(change func(*lsf.Config)) {
+	c.t.Helper()
+	c.limiting(func(l *lsf.Config) {
+		l.Hosts = []lsf.Host{{Name: lsf.DefaultHost, Thresholds: []lsf.Threshold{{Index: "r1m", Start: amountOf(3500), Stop: amountOf(4500)}}}}
+		change(l)
+	})
 }
 
 const anHour = " walltime=10:00:00"
@@ -173,6 +180,14 @@ func TestLoadStop_Typing(t *testing.T) {
 	c.says("hosta", "it", 3*resreq.One)
 	c.says("hosta", "pg", 50*resreq.One)
 	c.after(30, "resume b")
+
+	// PG_SUSP_IT
+	c.configuring(func(l *lsf.Config) { l.PagingIdle = number(240) })
+	c.after(30, "stop b hosta pg")
+	c.configuring(func(l *lsf.Config) { l.PagingIdle = number(0) })
+	c.says("hosta", "it", 0)
+	c.after(30, "resume b")
+	c.after(30, "")
 }
 
 // A job on several hosts is suspended by the load of one, once, and goes on when all let it; memory counts as the host reports it.

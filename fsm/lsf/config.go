@@ -35,6 +35,8 @@ type Config struct {
 	DefaultApplication string `cbor:"17,keyasint,omitempty"` // DEFAULT_APPLICATION
 
 	HostGroups []HostGroup `cbor:"18,keyasint,omitempty"`
+
+	PagingIdle *int64 `cbor:"19,keyasint,omitempty"` // PG_SUSP_IT, seconds; nil: not set
 }
 
 // A UsageRow says what an amount of a resource is asked for.
@@ -185,6 +187,17 @@ const defaultSleepTime = 30
 
 // Turn returns the seconds between two dispatch turns.
 func (c *Config) Turn() int64 { return cmp.Or(c.SleepTime, defaultSleepTime) }
+
+// defaultPagingIdle is PG_SUSP_IT where it is not set, in seconds.
+const defaultPagingIdle = 180
+
+// PagingCounts is for how many seconds since somebody has typed on a host its paging suspends jobs, and keeps those that it has suspended.
+func (c *Config) PagingCounts() int64 {
+	if c.PagingIdle == nil {
+		return defaultPagingIdle
+	}
+	return *c.PagingIdle
+}
 
 // Has reports whether the scheduler has a module.
 func (c *Config) Has(module string) bool { return slices.Contains(c.Modules, module) }

@@ -155,11 +155,16 @@ func (n dumper) cluster(b *strings.Builder) {
 
 func (n dumper) params(b *strings.Builder) {
 	c := n.Config
+	paging := ""
+	if c.PagingIdle != nil {
+		paging = strconv.FormatInt(*c.PagingIdle, 10)
+	}
 	standard, _ := n.Server.Get("default_queue", "")
 	keywords(b, "Parameters",
 		"DEFAULT_QUEUE", standard,
 		"MBD_SLEEP_TIME", given(c.SleepTime),
 		"JOB_ACCEPT_INTERVAL", given(c.AcceptInterval),
+		"PG_SUSP_IT", paging,
 		"RESOURCE_RESERVE_PER_SLOT", yes(c.PerSlot),
 		"ABS_RUNLIMIT", yes(c.AbsRunlimit),
 		"DEFAULT_HOST_SPEC", c.HostSpec,

@@ -175,6 +175,12 @@ func (r *reader) params() {
 				c.SleepTime = r.positive(s, x)
 			case "JOB_ACCEPT_INTERVAL":
 				c.AcceptInterval = r.count(s, x)
+			case "PG_SUSP_IT":
+				if n, ok := whole(x.value); ok {
+					c.PagingIdle = &n
+				} else {
+					r.invalid(s, x.key, x.value, "a number from 0 on")
+				}
 			case "RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK":
 				c.PerSlot = r.yes(s, x.key, x.value)
 			case "ABS_RUNLIMIT":
