@@ -29,6 +29,7 @@ func keeper(name string, faults ...fault.Step) Scenario {
 	s := usual(name)
 	s.World.Keeps = true
 	s.Load.Spread, s.Load.Single, s.Load.Ops, s.Load.Lasting = true, "1:ncpus=2", 32, 30
+	s.Load.Opening = true // whatever else is drawn, a job over two hosts ends before another and leaves a cpu of each
 	s.Load.Pause = 600 * time.Millisecond
 	s.Load.Mix = []load.Share{
 		{Kind: check.List, Percent: 8},

@@ -26,6 +26,7 @@ type Plan struct {
 	Once    int      // of 100 jobs so many must not run again
 	Spread  bool     // some jobs are over two hosts
 	Wide    bool     // most are
+	Opening bool     // the first one of each client is
 	Padded  bool     // those ask for a host more than they need; clients must be operators
 	Selects []string // of which jobs over several hosts have one; none: one cpu on each of two
 	Single  string   // the select of jobs on one host; empty: one cpu
@@ -115,7 +116,7 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 	}
 	s.Once = p.Once > 0 && r.IntN(100) < p.Once && s.Kind == check.Submit
 	s.Array = s.Kind == check.Submit && n > 0 && !s.Once && s.Victim%arrayEvery == 0
-	s.Spread = p.Spread && s.Kind == check.Submit && (s.Victim%spreadEvery == 1 || p.Wide && s.Victim%spreadEvery != 0)
+	s.Spread = p.Spread && s.Kind == check.Submit && (s.Victim%spreadEvery == 1 || p.Wide && s.Victim%spreadEvery != 0 || p.Opening && n == 0)
 	s.Padded = p.Padded && s.Spread
 	if !s.Spread {
 		s.Select = cmp.Or(p.Single, "1:ncpus=1")
