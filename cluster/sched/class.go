@@ -29,6 +29,7 @@ type key struct {
 type class struct {
 	// What is read of each class in each cycle comes first.
 	stuck  uint64 // the last cycle in which it fitted nowhere
+	late   uint64 // the last cycle in which it fitted but for what others are to have
 	lines  int    // that its jobs had in the last cycle that counted them
 	chunks []chunk
 	sums   []need // over all chunks, by name

@@ -45,13 +45,14 @@ func (p *Planner) turn() {
 
 // stuck tells whether a class that fitted nowhere in the last cycle still does not. Only hosts that have changed since, or in the last
 // cycle, are looked at: of every other one the class did not find less in the last cycle than there is at the beginning of this one,
-// and a cycle gives back no more than it has taken. What is kept for jobs that wait counts as free: somebody may backfill it.
+// and a cycle gives back no more than it has taken. What is kept for jobs that wait counts as free: somebody may backfill it. A class
+// that the cycle has found to fit but for what others are to have is not stuck, though another job has taken that place since.
 func (c *cycle) stuck(cl *class) bool {
 	p, w := c.planner, c.free
 	if c.reserving != nil && c.reserving.real != nil {
 		w = c.reserving.real
 	}
-	return cl.stuck != 0 && cl.stuck+1 == p.cycle && !p.given.lost && !w.enough(cl, p.given.hosts)
+	return cl.stuck != 0 && cl.stuck+1 == p.cycle && cl.late != p.cycle && !p.given.lost && !w.enough(cl, p.given.hosts)
 }
 
 // fails notes that a class fits nowhere.

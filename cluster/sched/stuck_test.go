@@ -185,3 +185,28 @@ func TestStuck_PreemptsLaterVictims(t *testing.T) {
 		t.Errorf("when its equal has left: %s, want the other one to be preempted", got)
 	}
 }
+
+// A job waits for what others are to have, as the one of its class before it does, though a shorter job of another class has taken the
+// place since: with strict ordering it is no top job.
+func TestStuck_TooLongBeforeAndAfterAStart(t *testing.T) {
+	c := newClock(t)
+	c.host("hosta", "hosta:ncpus=4,mem=4gb")
+	c.scheduler("strict_ordering=True")
+	c.reserve("select=1:ncpus=4", 100, 100)
+	c.decided()
+	p := sched.NewPlanner()
+	before := c.in("workq", "select=1:ncpus=4 walltime=50")
+	c.follow(p)
+	c.in("workq", "select=1:ncpus=3 walltime=1000")
+	c.in("workq", "select=1:ncpus=3:mem=1gb walltime=10")
+	c.in("workq", "select=1:ncpus=3 walltime=1000")
+	c.follow(p)
+	c.must(&command.DeleteJob{Job: before, Force: true})
+	got, want := p.Plan(c.store.View(), c.now), sched.Make(c.store.View(), c.now)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the planner planned\n%+v\na new one\n%+v", got, want)
+	}
+	if len(want.Starts) != 1 || len(want.Comments) == 0 {
+		t.Errorf("planned %+v, want the shorter one to start", want)
+	}
+}

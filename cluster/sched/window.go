@@ -262,7 +262,7 @@ func (c *cycle) conflicts(j *state.Job, cl *class, end pbs.Time) bool {
 	if slices.ContainsFunc(c.tops, func(t top) bool { return t.start < end }) {
 		why = because(state.WaitTop)
 	}
-	c.future.tooLong[cl] = conflict{end, why}
+	c.future.tooLong[cl], cl.late = conflict{end, why}, c.planner.cycle
 	c.logOf(pbs.LogDebug3, "Node", string(now.Vnodes()[0]), because(state.WaitTop).Text())
 	c.log(pbs.LogSched, j.ID, because(state.WaitTop).Text())
 	return true
