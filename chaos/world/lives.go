@@ -20,11 +20,11 @@ const (
 	LifeReleaseAsked = "life: release asked" // sisters are to be given back
 	LifeReleased     = "life: released"      // the mother superior has that on its disk
 	LifeSuspendAsked = "life: suspend asked"
-	LifeSuspended    = "life: suspended" // the mother superior has stopped its programs
-	LifeResumeAsked  = "life: resume asked"
-	LifeEndAsked     = "life: end asked"   // it is to be deleted
-	LifeRerunAsked   = "life: rerun asked" // it is to end, and to be queued again
-	LifeEnded        = "life: ended"       // the mother superior's obit
+	LifeSuspended    = "life: suspended"    // the mother superior has stopped its programs
+	LifeResumeAsked  = "life: resume asked" // of its hosts
+	LifeEndAsked     = "life: end asked"    // it is to be deleted
+	LifeRerunAsked   = "life: rerun asked"  // it is to end, and to be queued again
+	LifeEnded        = "life: ended"        // the mother superior's obit
 )
 
 // A crew are the hosts that a run was given to, the mother superior first.
@@ -56,7 +56,9 @@ func (w *World) lifeOf(v *state.View, c command.Command) (step string, job pbs.J
 		case command.Suspend:
 			return w.wide(v, LifeSuspendAsked, c.Job)
 		case command.Resume:
-			return w.wide(v, LifeResumeAsked, c.Job)
+			if c.Scheduled { // the manager only asks the scheduler
+				return w.wide(v, LifeResumeAsked, c.Job)
+			}
 		}
 	case *command.OrderConfirmed:
 		return w.confirmed(v, c)

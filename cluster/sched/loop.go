@@ -214,7 +214,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.preempt(ctx, plan.Preempts)
 	l.stopForLoad(ctx, plan.LoadStops)
 	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
-	l.resume(ctx, plan.Resumes) // whom those made way for have started by then
+	l.resume(ctx, v, plan.Resumes) // whom those made way for have started by then
 	l.keep(ctx, plan.Pending)
 	due := min(l.comment(ctx, plan.Comments), l.pacer.due(plan))
 	if l.planner.goesByLoad {

@@ -62,10 +62,13 @@ func (s Start) Command(v *state.View, heed bool) *command.StartJob {
 
 func (s Start) command(when string, heed bool) *command.StartJob {
 	return &command.StartJob{
-		Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: "Job run at " + when + " on " + s.ExecVnode,
+		Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: runComment(when, s.ExecVnode),
 		Changes: s.changes, Choice: s.Choice, More: s.More, Exact: heed,
 	}
 }
+
+// runComment is the comment of a job that runs.
+func runComment(when, execVnode string) string { return "Job run at " + when + " on " + execVnode }
 
 // A Comment tells a job's owner why it does not run.
 type Comment struct {
@@ -151,6 +154,7 @@ type cycle struct {
 	wish       *state.Job  // the one job of which an operator wants that it starts; nil: it is a cycle of the scheduler
 	preemption *preemption // nil: nobody had to be preempted yet
 	lowly      *int64      // the lowest level of a running job; nil: it was not looked up yet
+	standing   int         // suspended jobs that stay so
 	stopped    []stopped   // suspended jobs that wait to be resumed and were not looked at, in their order
 	future     *future     // nil: there are no reservations
 	insides    map[pbs.QueueName]*inside

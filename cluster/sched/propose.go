@@ -89,11 +89,9 @@ func (l *Loop) start(ctx context.Context, some []Start, when string, heed bool) 
 }
 
 // resume proposes to resume suspended jobs.
-func (l *Loop) resume(ctx context.Context, jobs []pbs.JobID) {
+func (l *Loop) resume(ctx context.Context, v *state.View, jobs []pbs.JobID) {
 	for _, id := range jobs {
-		out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
-			Asker: l.opts.Asker, Commands: []command.Command{&command.SignalJob{Job: id, Signal: command.Resume, Scheduled: true}},
-		})
+		out, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{Resumption(v, id)}})
 		switch {
 		case out.Refusal != nil:
 			l.log(pbs.LogSched, "Job", string(id), "Not resumed: "+out.Refusal.Message)
@@ -103,6 +101,15 @@ func (l *Loop) resume(ctx context.Context, jobs []pbs.JobID) {
 			l.log(pbs.LogSched, "Job", string(id), "Job resumed")
 		}
 	}
+}
+
+// Resumption returns what has a suspended job go on in a state that this was planned on.
+func Resumption(v *state.View, id pbs.JobID) *command.SignalJob {
+	c := &command.SignalJob{Job: id, Signal: command.Resume, Scheduled: true}
+	if j, ok := v.Job(id); ok && j.State == pbs.Running {
+		c.Comment = runComment(runTime(v), j.Run.ExecVnode.String())
+	}
+	return c
 }
 
 // words are how jobs were preempted.

@@ -51,9 +51,13 @@ func (c *cycle) resume(level int64) {
 	for len(c.stopped) > 0 && c.stopped[0].level >= level {
 		j := c.stopped[0].job
 		c.stopped = c.stopped[1:]
-		if len(c.plan.Resumes) < c.starts && c.mayRun(j) && c.within(j) && c.calm(j) && c.regain(j) {
-			c.goesOn(j)
-			continue
+		if len(c.plan.Resumes) < c.starts {
+			why, stays := c.stays(j)
+			if !stays {
+				c.goesOn(j)
+				continue
+			}
+			c.explainStopped(j, why)
 		}
 		if c.order.enforce && c.started(j.Queue) && j.MayBeTop() && len(c.tops) < mostTops && c.inside(j.Queue) == nil {
 			c.resumeLater(j)
@@ -61,28 +65,49 @@ func (c *cycle) resume(level int64) {
 	}
 }
 
-// mayRun reports whether queue and time let a suspended job run on: they are asked as for a start.
-func (c *cycle) mayRun(j *state.Job) bool {
-	switch {
-	case c.inside(j.Queue) != nil:
-		return true
-	case !c.started(j.Queue), c.hours.shut(j.Queue) != 0:
-		return false
+// stays tells why a suspended job does not go on, without words of one that load keeps; else it has its own back, as far as the plan goes.
+// Queue, time and limits are asked as for a start, and others may have started since.
+func (c *cycle) stays(j *state.Job) (why state.Wait, stays bool) {
+	in := c.inside(j.Queue)
+	if in == nil {
+		code := c.hours.shut(j.Queue)
+		switch {
+		case !c.started(j.Queue):
+			code = state.WaitQueueStopped
+		case code == 0:
+			code = c.hours.crossesBy(j, c.now+leftExpected(j))
+		}
+		if code != 0 {
+			return because(code), true
+		}
 	}
-	return c.hours.crossesBy(j, c.now+leftExpected(j)) == 0
+	if c.limiter.applies(c.view, j.Queue) {
+		over := c.overLimit
+		if in != nil {
+			over = c.overQueue
+		}
+		if why, stays = over(j); stays {
+			return why, true
+		}
+	}
+	if !c.calm(j) {
+		return why, true
+	}
+	return c.regain(j)
 }
 
-// within tells whether the limits let a suspended job run again: others may have started since.
-func (c *cycle) within(j *state.Job) bool {
-	if !c.limiter.applies(c.view, j.Queue) {
-		return true
+// explainStopped tells the owner of a suspended job why it does not go on, and the log. Those that come first of very many are told: the
+// jobs that wait want to hear of themselves, too.
+func (c *cycle) explainStopped(j *state.Job, why state.Wait) {
+	if why.Code == 0 || j.StoppedByLoad() != nil { // its comment says by which
+		return
 	}
-	if c.inside(j.Queue) != nil {
-		_, over := c.overQueue(j)
-		return !over
+	c.standing++
+	if c.standing > c.exact || j.Says(why, false) || c.mute() {
+		return
 	}
-	_, over := c.overLimit(j)
-	return !over
+	c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Why: why})
+	c.logWhy(j.ID, why)
 }
 
 // resumeLater keeps what a suspended job wants back for the time at which it will be free
@@ -158,32 +183,74 @@ func (w *world) has(placed spec.ExecVnode) bool {
 	return true
 }
 
-// regain takes what the job gave back, if all of it is free.
-func (c *cycle) regain(j *state.Job) bool {
+// regain takes what the job gave back, if all of it is free; else it tells what is not.
+func (c *cycle) regain(j *state.Job) (why state.Wait, short bool) {
 	gone, err := c.view.LeftBySuspension(j)
 	if err != nil {
-		return false
+		return because(state.WaitNodes), true
 	}
+	place, long := j.Placement(), leftExpected(j)
 	w, win := c.free, (*window)(nil)
 	if in := c.inside(j.Queue); in != nil {
 		if w = in.world; !in.runs {
-			return false
+			return because(state.WaitQueueStopped), true
 		}
 	} else if c.future != nil {
 		win = c.future.window(c.future.end(leftOf(j)))
 	}
-	if !w.givesAll(gone, j.Placement(), win) {
-		return false
+	if !w.givesAll(gone, place, nil) {
+		return c.lacksBack(w, gone), true
 	}
-	for _, l := range gone {
-		w.regive(w.byVnode[l.Vnode.Name], l, j.Placement())
+	beside := w == c.free && c.future == nil && slices.ContainsFunc(c.tops, func(t top) bool { return t.start < c.now+long })
+	if win != nil && !w.givesAll(gone, place, win) || beside && !c.tight.givesAll(gone, place, nil) {
+		return because(state.WaitTop), true
 	}
-	if c.future != nil && w == c.free {
+	back := leaving(gone)
+	w.regive(gone, place)
+	switch {
+	case w != c.free:
+	case c.future != nil:
 		h := calendar.Hold{From: c.now, Until: c.future.end(leftOf(j)), Kind: calendar.Run, By: string(j.ID)}
-		c.future.add(h, leaving(gone).placed, j.Placement())
-		c.future.touch(c.free, leaving(gone).placed.Vnodes())
+		c.future.add(h, back.placed, place)
+		c.future.touch(c.free, back.placed.Vnodes())
+	case len(c.tops) > 0:
+		for i := range c.tops {
+			c.tops[i].shadow.regive(gone, place)
+		}
+		c.tighten(back.placed.Vnodes())
 	}
-	return true
+	return state.Wait{}, false
+}
+
+// lacksBack tells what a suspended job wants back that its vnodes do not have: the first resource of which one has too little, as PBS
+// says it of a chunk that names its vnode; where no vnode has a cpu left nothing is counted.
+func (c *cycle) lacksBack(w *world, gone []state.Left) state.Wait {
+	if w == c.free && c.idle == nil {
+		c.idle = c.planner.empty(c.view)
+	}
+	if w != c.free || c.allBusy() {
+		return because(state.WaitBusy)
+	}
+	want := map[onColumn]int64{}
+	for _, l := range gone {
+		i, ok := w.byVnode[l.Vnode.Name]
+		if !ok {
+			break
+		}
+		for _, it := range l.Items {
+			def, ok := c.view.Resource(it.Name)
+			if !ok || !def.AtVnodes() {
+				continue
+			}
+			col := w.column(def)
+			key := onColumn{col.at(i), it.Name}
+			want[key] += charged(def, resource.List{it})
+			if free := max(0, col.left(i)); want[key] > free {
+				return state.Short(state.WaitShort, shortfall{need{def, want[key]}, free, offered(def, w.nodes[i].offer)}.words())
+			}
+		}
+	}
+	return because(state.WaitBusy)
 }
 
 // givesAll tells whether the vnodes of a suspended job have all that it wants back, for the whole of a window.
@@ -241,18 +308,22 @@ func (w *world) gives(i int, l state.Left, place spec.Place, want map[onColumn]i
 	return true
 }
 
-func (w *world) regive(i int, l state.Left, place spec.Place) {
-	n := &w.nodes[i]
-	n.jobs++
-	w.hosts[n.host].jobs++
-	if l.Held().Exclusive {
-		n.alone, n.usable = true, false
-		w.hosts[n.host].shut = w.hosts[n.host].shut || n.vnode.HostAloneFor(place)
-	}
-	for _, it := range l.Items {
-		if def, ok := w.view.Resource(it.Name); ok && def.AtVnodes() {
-			w.column(def).add(i, -charged(def, resource.List{it}))
+// regive gives a suspended job back what it gave.
+func (w *world) regive(gone []state.Left, place spec.Place) {
+	for _, l := range gone {
+		i := w.byVnode[l.Vnode.Name]
+		n := &w.nodes[i]
+		n.jobs++
+		w.hosts[n.host].jobs++
+		if l.Held().Exclusive {
+			n.alone, n.usable = true, false
+			w.hosts[n.host].shut = w.hosts[n.host].shut || n.vnode.HostAloneFor(place)
 		}
+		for _, it := range l.Items {
+			if def, ok := w.view.Resource(it.Name); ok && def.AtVnodes() {
+				w.column(def).add(i, -charged(def, resource.List{it}))
+			}
+		}
+		w.reset(n.host)
 	}
-	w.reset(n.host)
 }

@@ -425,6 +425,7 @@ func TestHookWishes_Stopped(t *testing.T) {
 			}
 		}
 		w.must(&SignalJob{Job: id, Signal: Resume})
+		w.must(&SignalJob{Job: id, Signal: Resume, Scheduled: true})
 		if j, _ = w.View().Job(id); j.Substate != pbs.SubRunning || j.Comment != "" {
 			t.Errorf("resumed: substate %d, comment %q", j.Substate, j.Comment)
 		}

@@ -38,6 +38,7 @@ func TestReleaseNodes_Suspended(t *testing.T) {
 			t.Errorf("assigned %s, it was %s", now, before)
 		}
 		w.must(&SignalJob{Job: w.job, Signal: Resume})
+		w.must(&SignalJob{Job: w.job, Signal: Resume, Scheduled: true})
 		w.confirm("hosta", nil)
 		w.want(strings.NewReplacer("hostb:mem=1048576kb:ncpus=1+", "", "+(hostc:ncpus=2:mem=2097152kb)", "").Replace(evOfJ1),
 			"hosta[0] hosta[1] hosta[2] hostb hostb[0] hostb[1]", "6 4194304kb")

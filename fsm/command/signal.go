@@ -9,8 +9,9 @@ import (
 type SignalJob struct {
 	Job    pbs.JobID `cbor:"1,keyasint"`
 	Signal string    `cbor:"2,keyasint"` // name without SIG, or a number, or one that Suspends
-	// Scheduled says that the scheduler asks, so that what is not free now is refused.
-	Scheduled bool `cbor:"3,keyasint,omitempty"`
+	// Scheduled says that the scheduler asks: it alone lets a job go on that waits for that.
+	Scheduled bool   `cbor:"3,keyasint,omitempty"`
+	Comment   string `cbor:"4,keyasint,omitempty"` // of the job that goes on; empty: as it is
 }
 
 // continues tells whether the signal would let the processes of a suspended job run although what it

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -106,22 +107,18 @@ func nothing(l resource.List) bool {
 	return !slices.ContainsFunc(l, func(it resource.Item) bool { return strings.Trim(it.Value, "0kbmgtpw.:") != "" })
 }
 
-// resume takes back what a suspended job gave, and orders its processes to go on. Where it
-// is not free the job waits for the scheduler, unless that asked, and so does one that is suspended by load.
+// resume takes back what a suspended job gave, and orders its processes to go on. Whoever asks for a resumption but the
+// scheduler has the job wait for that one: limits, reservations and others that wait count, as for a start.
 func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result) error {
-	if !c.Scheduled && c.Signal == Resume && j.StoppedByLoad() != nil {
-		tx.Emit(state.Event{Kind: state.JobSignaled, Job: j, By: m.Asker, Text: c.Signal})
-		return nil
-	}
 	next := *j
-	if err := retake(tx, &next); err != nil {
-		if c.Scheduled || c.Signal == AdminResume || pbs.CodeOf(err) != pbs.ResourceBusy {
-			return err
-		}
+	if c.Signal == Resume && !c.Scheduled {
 		next.Substate = pbs.SubSchedSuspended
 		tx.PutJob(&next)
 		tx.Emit(state.Event{Kind: state.JobSignaled, Job: &next, By: m.Asker, Text: c.Signal})
 		return nil
+	}
+	if err := retake(tx, &next); err != nil {
+		return err
 	}
 	next.ForgetStart() // it is told to suspended jobs, too
 	loadGone(tx, &next)
@@ -129,6 +126,7 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 	if run.Refused {
 		run.Refused, next.Comment = false, ""
 	}
+	next.Comment = cmp.Or(c.Comment, next.Comment)
 	run.StoppedFor, run.StoppedAt = run.Stopped(tx.Now()), 0
 	next.Substate, run.Preemption, run.Suspension = pbs.SubRunning, goesOn(tx, j), nil
 	tx.PutJob(&next)

@@ -10,6 +10,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/resreq"
+	"rampart/fsm/state"
 )
 
 // suspending is a state with one host of two vnodes on which jobs run.
@@ -40,10 +41,17 @@ func (w *suspending) started(selected, on string) pbs.JobID {
 	return id
 }
 
-// signal sends a signal, and the mom confirms it.
+// signal sends a signal, and the mom confirms it. What is to be resumed the scheduler lets go on, if it may.
 func (w *suspending) signal(id pbs.JobID, signal string) error {
 	if err := w.run(&SignalJob{Job: id, Signal: signal}); err != nil {
 		return err
+	}
+	if signal == Resume {
+		if err := w.run(&SignalJob{Job: id, Signal: Resume, Scheduled: true}); pbs.CodeOf(err) == pbs.ResourceBusy {
+			return nil
+		} else if err != nil {
+			return err
+		}
 	}
 	h, _ := w.View().Host("h")
 	w.must(&OrderConfirmed{Host: "h", Order: h.NextOrder})
@@ -106,6 +114,51 @@ func TestSuspend_GivesBack(t *testing.T) {
 		if got := w.look(id); got != running {
 			t.Errorf("%q: resumed with %s", c.restricted, got)
 		}
+	}
+}
+
+// A job that somebody resumes waits for the scheduler whatever is free, and hears from it why it waits; admin-resume asks nobody.
+func TestResume_IsTheScheduler(t *testing.T) {
+	w := newSuspending(t, "")
+	id := w.started("1:ncpus=4", "(h:ncpus=4)")
+	comment := func() string {
+		j, _ := w.View().Job(id)
+		return w.View().JobAttribute(j, "comment", "")
+	}
+	told := func(want string) {
+		t.Helper()
+		set := &SetWaits{}
+		set.Add(JobWait{Job: id}, state.Wait{Code: state.WaitQueueStopped})
+		w.must(set)
+		if got := comment(); got != want {
+			t.Errorf("comment %q, want %q", got, want)
+		}
+	}
+	told("") // it runs
+	if err := w.signal(id, Suspend); err != nil {
+		t.Fatal(err)
+	}
+	told("") // nobody has asked for it
+	w.must(&SignalJob{Job: id, Signal: Resume})
+	if got := w.look(id); got != "S|45|free|||0|" {
+		t.Errorf("it is %s", got)
+	}
+	told("Not Running: Queue not started.")
+	if j, _ := w.View().Job(id); !j.Says(state.Wait{Code: state.WaitQueueStopped}, false) || j.Says(state.Wait{Code: state.WaitBusy}, false) {
+		t.Error("it is not known what it has been told")
+	}
+	w.must(&SignalJob{Job: id, Signal: Resume, Scheduled: true, Comment: "Job run at noon"})
+	if got := comment() + w.look(id)[:4]; got != "Job run at noonR|42" {
+		t.Errorf("it is %s", got)
+	}
+	if err := w.signal(id, AdminSuspend); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.signal(id, AdminResume); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.look(id)[:4]; got != "R|42" {
+		t.Errorf("admin-resume: %s", got)
 	}
 }
 

@@ -49,7 +49,7 @@ func (c *SetWaits) Add(j JobWait, why state.Wait) {
 	c.Jobs = append(c.Jobs, j)
 }
 
-// Apply takes over the reasons of jobs that are still queued, in place of their comments, and when the next subjobs of
+// Apply takes over the reasons of jobs that are still queued, or suspended until the scheduler lets them go on, in place of their comments, and when the next subjobs of
 // arrays that have begun are expected to start, the comments of which say when they began.
 func (c *SetWaits) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	for _, w := range c.Jobs {
@@ -62,8 +62,12 @@ func (c *SetWaits) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 			continue
 		}
 		next := *j
-		if j.State == pbs.Queued && why.Code != 0 {
+		switch {
+		case why.Code == 0:
+		case j.State == pbs.Queued:
 			tx.SetWait(&next, why)
+		case j.WaitsToGoOn():
+			next.Comment = why.Comment()
 		}
 		if w.Start != 0 {
 			next.Attrs = next.Attrs.Set("estimated", "start_time", strconv.FormatInt(w.Start.Unix(), 10)).
@@ -83,7 +87,7 @@ func mayHear(j *state.Job, w JobWait) bool {
 	case pbs.Begun:
 		return w.foresees() && j.MayStart()
 	case pbs.Running:
-		return w.Start != 0 && j.Suspended()
+		return w.Start != 0 && j.Suspended() || j.WaitsToGoOn()
 	case pbs.Held, pbs.Waiting:
 		return w.Top == TopNoMore || w.Forget
 	}

@@ -19,6 +19,9 @@ func (j *Job) Suspended() bool {
 	return j.State == pbs.Running && (j.Substate == pbs.SubSuspended || j.Substate == pbs.SubSchedSuspended)
 }
 
+// WaitsToGoOn tells whether the job is suspended until the scheduler lets it go on.
+func (j *Job) WaitsToGoOn() bool { return j.Suspended() && j.Substate == pbs.SubSchedSuspended }
+
 // A Suspension is what a suspended run gave back that did not give back all.
 type Suspension struct {
 	Released  spec.ExecVnode `cbor:"1,keyasint"`           // resources_released: a chunk for each part of exec_vnode

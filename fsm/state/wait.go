@@ -187,6 +187,9 @@ func truth(b bool) int {
 
 // Says reports whether the job's comment says already why it waits: with kind, but for the amounts.
 func (j *Job) Says(w Wait, kind bool) bool {
+	if j.WaitsToGoOn() { // a run has no wait beside its comment
+		return j.Comment == w.Comment()
+	}
 	if j.Comment != "" || j.Wait == nil {
 		return false
 	}

@@ -38,7 +38,7 @@ func (e *engine) cycle() {
 	}
 	some := e.start(v, plan.Starts)
 	for _, id := range plan.Resumes {
-		_ = e.propose(&command.SignalJob{Job: id, Signal: command.Resume, Scheduled: true})
+		_ = e.propose(sched.Resumption(v, id))
 	}
 	if plan.Pending != nil {
 		_ = e.propose(plan.Pending)
