@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"rampart/cli"
+	"rampart/cli/render"
 	"rampart/fsm/pbs"
 )
 
@@ -222,7 +223,7 @@ func (t *trace) write(id string, all []message) {
 	fmt.Fprintf(t.env.Stdout, "\nJob: %s\n\n", id)
 	for _, m := range all {
 		head := fmt.Sprintf("%-*s  %s    ", width, m.shown, m.letter)
-		io.WriteString(t.env.Stdout, head+t.folded(m.text, len(head))+"\n")
+		io.WriteString(t.env.Stdout, head+t.folded(render.Printable(m.text), len(head))+"\n")
 	}
 }
 

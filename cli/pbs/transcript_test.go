@@ -173,7 +173,7 @@ var logFiles = map[string][]string{
 	"home/server_logs/20261120": {"11/20/2026 23:59:59;0008;Server@hosta;Job;5.hosta;Job Modified at request of ann@hosta"},
 	"home/server_logs/20261121": {
 		"11/21/2026 06:25:41;0100;Server@hosta;Job;5.hosta;enqueuing into workq, state Q hop 1",
-		"11/21/2026 06:25:41;0008;Server@hosta;Job;5.hosta;Job Queued at request of ann@hosta; really",
+		"11/21/2026 06:25:41;0008;Server@hosta;Job;5.hosta;Job Queued at request of ann@hosta; re\x1b[2Jally",
 		"11/21/2026 06:25:41;0008;Server@hosta;Job;55.hosta;Job Queued at request of ann@hosta",
 		"11/21/2026 06:25:42;0010;Server@hosta;Job;5.hosta;Exit_status=5 resources_used.cpupercent=0 resources_used.cput=00:00:00",
 		"no line of a log", "11/21/2026;0010;Server@hosta;Job;5.hosta;no moment",

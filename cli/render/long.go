@@ -27,7 +27,7 @@ func Long(w io.Writer, head string, o *api.Object, wide bool, zone *time.Locatio
 	defer flush()
 	fmt.Fprintln(b, head)
 	for _, a := range o.Attributes {
-		value := printable(moment(a, zone))
+		value := Printable(moment(a, zone))
 		at := fixedAround + heading(b, a)
 		switch {
 		case wide:
@@ -120,7 +120,7 @@ func Dated(zone *time.Location) func(*api.Attribute) string {
 	return func(a *api.Attribute) string { return moment(a, zone) }
 }
 
-// escape marks what would be taken for the end of a value, and the mark itself.
+// escape marks what would be taken for the end of a value, and the mark itself, in a value that is printable.
 func escape(value, delimiter string) string {
-	return strings.NewReplacer(`\`, `\\`, delimiter, `\`+delimiter, "\n", `\n`).Replace(value)
+	return strings.NewReplacer(`\`, `\\`, delimiter, `\`+delimiter, "\n", `\n`).Replace(Printable(value))
 }

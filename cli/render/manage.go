@@ -41,7 +41,7 @@ func List(w io.Writer, k Kind, o *api.Object, only []string) {
 		name := label(a)
 		fmt.Fprintf(w, "    %s = ", name)
 		at := fixedAround + len(name)
-		for n, item := range strings.Split(printable(a.Value), ",") {
+		for n, item := range strings.Split(Printable(a.Value), ",") {
 			if n > 0 {
 				io.WriteString(w, ",")
 				at++

@@ -14,7 +14,7 @@ import (
 func Node(w io.Writer, o *api.Object, zone *time.Location) {
 	fmt.Fprintln(w, o.Name)
 	for _, a := range o.Attributes {
-		fmt.Fprintf(w, "     %s = %s\n", label(a), printable(moment(a, zone)))
+		fmt.Fprintf(w, "     %s = %s\n", label(a), Printable(moment(a, zone)))
 	}
 	fmt.Fprintln(w)
 }

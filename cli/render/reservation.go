@@ -75,7 +75,7 @@ func Reservation(w io.Writer, o *api.Object, zone *time.Location) {
 	defer flush()
 	fmt.Fprintf(b, "Resv ID: %s\n", o.Name)
 	for _, a := range o.Attributes {
-		fmt.Fprintf(b, "%s = %s\n", label(a), printable(moment(a, zone)))
+		fmt.Fprintf(b, "%s = %s\n", label(a), Printable(moment(a, zone)))
 	}
 	b.WriteByte('\n')
 }

@@ -186,7 +186,7 @@ func TestProperty_DSVComesApartAgain(t *testing.T) {
 		Wide(&out, "Job Id: 1.srv", o, delimiter, Plain)
 		line, rest, _ := strings.Cut(out.String(), "\n")
 		items := undsv(line, delimiter)
-		want := []string{"Job Id: 1.srv", "Job_Name=" + value, "queue=workq"}
+		want := []string{"Job Id: 1.srv", "Job_Name=" + Printable(value), "queue=workq"}
 		if rest != "" || !slices.Equal(items, want) {
 			t.Fatalf("%q, want %q", items, want)
 		}
@@ -201,7 +201,7 @@ func TestProperty_LongUnfoldsExactly(t *testing.T) {
 		}
 		var out bytes.Buffer
 		Long(&out, "Job Id: 1.srv", &api.Object{Attributes: []*api.Attribute{{Name: "comment", Value: value}}}, false, time.UTC)
-		if got := strings.ReplaceAll(out.String(), "\n\t", ""); got != "Job Id: 1.srv\n    comment = "+printable(value)+"\n\n" {
+		if got := strings.ReplaceAll(out.String(), "\n\t", ""); got != "Job Id: 1.srv\n    comment = "+Printable(value)+"\n\n" {
 			t.Fatalf("got %q", got)
 		}
 		for line := range strings.Lines(out.String()) {

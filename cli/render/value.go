@@ -42,9 +42,9 @@ func moment(a *api.Attribute, zone *time.Location) string {
 	return time.Unix(seconds, 0).In(zone).Format(ctime)
 }
 
-// printable writes control characters as PBS does, ^A for the byte 1 and ^? for 127: whoever submits a job chooses its
+// Printable writes control characters as PBS does, ^A for the byte 1 and ^? for 127: whoever submits a job chooses its
 // values, and a terminal obeys some. Tabs and newlines stay.
-func printable(text string) string {
+func Printable(text string) string {
 	i := strings.IndexFunc(text, isControl)
 	if i < 0 { // of nearly all
 		return text

@@ -9,13 +9,13 @@ import (
 	"rampart/transport/api"
 )
 
-// What a user puts into an attribute reaches no terminal as a control character; programs get it as it is
+// What a user puts into an attribute reaches no terminal as a control character; only JSON has it as it is
 // (specification: cli-contract section 3).
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "größe\tof\nit": "größe\tof\nit", "\x01a\x1b[2J\x7f": "^Aa^[[2J^?", "\x00\r\x1f\xff": "^@^M^_\xff", "^A": "^A",
 	} {
-		if got := printable(text); got != want {
+		if got := Printable(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -26,7 +26,7 @@ func TestPrintable(t *testing.T) {
 	}{
 		"qstat -f":    {func(w io.Writer) { Long(w, "Job Id: 1.srv", o, false, time.UTC) }, "Job Id: 1.srv\n    comment = a^[,^Hb\n\n"},
 		"qstat -fw":   {func(w io.Writer) { Long(w, "Job Id: 1.srv", o, true, time.UTC) }, "Job Id: 1.srv\n    comment = a^[,^Hb\n\n"},
-		"dsv":         {func(w io.Writer) { Wide(w, "1.srv", o, "|", Plain) }, "1.srv|comment=a\x1b,\bb\n"},
+		"dsv":         {func(w io.Writer) { Wide(w, "1.srv", o, "|", Plain) }, "1.srv|comment=a^[,^Hb\n"},
 		"pbsnodes":    {func(w io.Writer) { Node(w, o, time.UTC) }, "1.srv\n     comment = a^[,^Hb\n\n"},
 		"pbs_rstat":   {func(w io.Writer) { Reservation(w, o, time.UTC) }, "Resv ID: 1.srv\ncomment = a^[,^Hb\n\n"},
 		"qmgr's list": {func(w io.Writer) { List(w, Kind{Title: "Job"}, o, nil) }, "Job 1.srv\n    comment = a^[,^Hb\n\n"},

@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/cli/render"
 	"rampart/fsm/pbs"
 	"rampart/mom/spool"
 	"rampart/mom/task"
@@ -213,7 +214,7 @@ func (j *storedJob) print(out io.Writer, attributes bool) error {
 	if attributes {
 		fmt.Fprintln(w, "--attributes--")
 		for _, a := range j.attrs {
-			fmt.Fprintf(w, "%s = %s\n", a[0], a[1])
+			fmt.Fprintf(w, "%s = %s\n", a[0], render.Printable(a[1]))
 		}
 	}
 	fmt.Fprintln(w)

@@ -71,14 +71,14 @@ session:	77
 func TestPrintJob_Server(t *testing.T) {
 	var out bytes.Buffer
 	o := &api.Object{Name: "12.srv", Attributes: []*api.Attribute{
-		{Name: "job_state", Value: "F"}, {Name: "queue", Value: "workq"}, {Name: "substate", Value: "92"}, {Name: "resources_used", Resource: "cput", Value: "00:00:01"},
+		{Name: "job_state", Value: "F"}, {Name: "queue", Value: "workq"}, {Name: "substate", Value: "92"}, {Name: "Variable_List", Value: "A=\x1b[2J"}, {Name: "resources_used", Resource: "cput", Value: "00:00:01"},
 	}}
 	if err := jobOf(o).print(&out, true); err != nil {
 		t.Fatal(err)
 	}
 	const line = "---------------------------------------------------\n"
 	want := line + "jobid:\t12.srv\n" + line + "state:\t\t0x9\nsubstate:\t0x5c (92)\nqueue:\tworkq\n--attributes--\n" +
-		"job_state = F\nqueue = workq\nsubstate = 92\nresources_used.cput = 00:00:01\n\n"
+		"job_state = F\nqueue = workq\nsubstate = 92\nVariable_List = A=^[[2J\nresources_used.cput = 00:00:01\n\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
