@@ -91,6 +91,7 @@ const pythonDaemon = "pbs_python"
 func (r hookRunner) jobEvent(t task.Task, event string) *hook.Event {
 	e := &hook.Event{Event: event, Settable: hook.SettableOnMom(), VnodesSettable: true}
 	job := r.job(t)
+	at(&job, t, event)
 	e.Job = &job
 	parts, err := spec.ParseExecVnode(t.Attrs.Get("exec_vnode"))
 	if err != nil {
@@ -116,6 +117,34 @@ func (r hookRunner) jobEvent(t task.Task, event string) *hook.Event {
 	}
 	return e
 }
+
+// at says in which substate a job is at an event, as a mom of PBS has it: the server's own, which came with the order to start, is
+// that of the start.
+func at(o *hook.Object, t task.Task, event string) {
+	state, substate := "R", pbs.SubRunning
+	switch event {
+	case "execjob_begin", "execjob_prologue", "execjob_abort":
+		substate = pbs.SubStarting
+	case "execjob_launch":
+		if t.State() == task.Starting { // the first program; others are of a job that runs
+			substate = pbs.SubStarting
+		}
+	case "execjob_postsuspend", "execjob_preresume":
+		substate = pbs.SubSuspended
+	case "execjob_epilogue":
+		state, substate = "E", subEpilogue
+	case "execjob_end":
+		state, substate = "E", subObit
+	}
+	o.Attrs = slices.DeleteFunc(o.Attrs, func(a hook.Attr) bool { return a[0] == "job_state" || a[0] == "substate" })
+	o.Attrs = append(o.Attrs, hook.Attr{"job_state", "", state}, hook.Attr{"substate", "", strconv.Itoa(int(substate))})
+}
+
+// The substates that only moms of a PBS know: while the hooks of the epilogue run, and until the job is gone.
+const (
+	subEpilogue pbs.Substate = 57
+	subObit     pbs.Substate = 58
+)
 
 // assign adds what a chunk has of a vnode to what the chunks before have of it.
 func (r hookRunner) assign(v *hook.Object, it resource.Item) {

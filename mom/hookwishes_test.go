@@ -192,3 +192,35 @@ func TestHookRunner_Session(t *testing.T) {
 		}
 	}
 }
+
+// The substate is that of the event, not that in which the server has ordered the start.
+func TestHookRunner_Substate(t *testing.T) {
+	sp, err := spool.Open(spool.Options{Home: t.TempDir(), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := hookRunner{&Mom{}, &life{spool: sp}}
+	for _, c := range []struct {
+		event string
+		state task.State
+		want  string
+	}{
+		{"execjob_begin", task.Starting, "R 41"},
+		{"execjob_prologue", task.Starting, "R 41"},
+		{"execjob_launch", task.Starting, "R 41"},
+		{"execjob_launch", task.Running, "R 42"},
+		{"execjob_attach", task.Running, "R 42"},
+		{"execjob_resize", task.Running, "R 42"},
+		{"execjob_preterm", task.Running, "R 42"},
+		{"execjob_postsuspend", task.Running, "R 43"},
+		{"execjob_preresume", task.Running, "R 43"},
+		{"execjob_epilogue", task.Ending, "E 57"},
+		{"execjob_end", task.Ending, "E 58"},
+	} {
+		job := task.Task{Order: task.Order{Key: spool.TaskKey{Job: "1.srv", Run: 1}, Attrs: task.Attrs{{Name: "job_state", Value: "R"}, {Name: "substate", Value: "41"}}}}
+		job.Life.State = c.state
+		if o := r.jobEvent(job, c.event).Job; o.Get("job_state", "")+" "+o.Get("substate", "") != c.want {
+			t.Errorf("%s: %s %s, want %s", c.event, o.Get("job_state", ""), o.Get("substate", ""), c.want)
+		}
+	}
+}
