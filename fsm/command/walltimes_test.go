@@ -3,6 +3,7 @@ package command
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
@@ -122,6 +123,37 @@ func TestUsageSample_OutlastsItsSoftWalltime(t *testing.T) {
 		w.must(&UsageSample{Host: "hosta", Jobs: []JobUsage{{Job: w.job, RunCount: 1, Used: resource.List{{Name: "walltime", Value: c[0]}}}}})
 		if got, _ := w.now().Attrs.Get("estimated", "soft_walltime"); got != c[1] {
 			t.Errorf("after %s: %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
+// It is shown so from the moment on, whatever its mom has reported; what was reported of it stays.
+func TestOutlasts_Now(t *testing.T) {
+	w := newReleasing(t)
+	w.confirm("hosta", nil)
+	for _, res := range []string{"walltime=100", "soft_walltime=30"} {
+		name, value, _ := strings.Cut(res, "=")
+		w.must(&AlterJob{Job: w.job, Changes: []AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: name, Value: value}}}})
+	}
+	for _, c := range []struct {
+		after    int
+		reported string
+		want     string
+	}{{29, "", ""}, {31, "", "00:01:00"}, {32, "00:01:01", "00:01:30"}, {61, "", "00:01:30"}, {99, "", "00:01:40"}} {
+		w.writer.at = pbs.Time(c.after) * pbs.Time(time.Second)
+		if w.writer.must(&TimeTick{}); c.reported != "" {
+			w.must(&UsageSample{Host: "hosta", Jobs: []JobUsage{{Job: w.job, RunCount: 1, Used: resource.List{{Name: "walltime", Value: c.reported}}}}})
+		}
+		v := w.View()
+		j, _ := v.Job(w.job)
+		shown := ""
+		for _, e := range v.JobAttributes(j) {
+			if e.Name == "estimated" {
+				shown = e.Value
+			}
+		}
+		if one := v.JobAttribute(j, "estimated", "soft_walltime"); shown != c.want || one != c.want {
+			t.Errorf("after %d s: %q and %q, want %q", c.after, shown, one, c.want)
 		}
 	}
 }

@@ -119,6 +119,8 @@ func (t *tables) JobAttributes(j *Job) attr.List {
 			out = append(out, j.phaseAttributes(def.Name)...)
 		case hot:
 			out = appendValue(out, def.Name, get(t, j))
+		case def.Name == "estimated":
+			out = appendCold(out, def, j.estimates(t.cluster.Time))
 		default:
 			out = appendCold(out, def, j.Attrs)
 		}
@@ -145,7 +147,11 @@ func (t *tables) JobAttribute(j *Job, name, res string) string {
 	if v, ok := j.phaseAttributes(name).Get(name, res); ok {
 		return v
 	}
-	v, _ := j.Attrs.Get(name, res)
+	list := j.Attrs
+	if name == "estimated" {
+		list = j.estimates(t.cluster.Time)
+	}
+	v, _ := list.Get(name, res)
 	return v
 }
 

@@ -3,6 +3,7 @@ package state
 import (
 	"time"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
@@ -39,6 +40,23 @@ func (j *Job) SoftSpan(ran pbs.Time) (span pbs.Time, ok bool) {
 		span = min(span, hard)
 	}
 	return span, true
+}
+
+// estimates returns the attributes of the job with estimated.soft_walltime as it is now: a run that has outlasted its soft_walltime is
+// expected to last longer from that moment on, which nothing is written for.
+func (j *Job) estimates(now pbs.Time) attr.List {
+	if j.State != pbs.Running || j.Run == nil {
+		return j.Attrs
+	}
+	span, ok := j.SoftSpan(now - j.Started - j.Run.Stopped(now))
+	if soft, _ := j.span("soft_walltime"); !ok || span <= soft {
+		return j.Attrs
+	}
+	def := resource.Def{Type: resource.Time}
+	if text, told := j.Attrs.Get("estimated", "soft_walltime"); told && Span(def.Measure(text)) > span {
+		return j.Attrs
+	}
+	return j.Attrs.Set("estimated", "soft_walltime", def.Measured(int64(span/Span(1))))
 }
 
 // span reads a time that the job asks for.
