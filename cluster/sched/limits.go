@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
 
@@ -95,7 +96,7 @@ func (c *cycle) atSlots(j *state.Job, why state.Wait) bool {
 
 // overLimit returns why one job more like j is too many, if it is.
 func (c *cycle) overLimit(j *state.Job) (state.Wait, bool) {
-	if why, unmatched := c.view.Unmatched(j); unmatched {
+	if why, unmatched := c.unmatched(j); unmatched {
 		return why, true
 	}
 	if why, reached := c.view.Reached(c.view.RunLimits(j), true, 1, func(l state.Limit) int64 {
@@ -104,6 +105,40 @@ func (c *cycle) overLimit(j *state.Job) (state.Wait, bool) {
 		return why, true
 	}
 	return c.overDynamic(j)
+}
+
+// unmatched returns why server or queue can never have the job: it asks for another value of a resource than they have, or for more of a
+// number than they have of which nothing is consumed. Such numbers count where the scheduler's attribute resources names them.
+func (c *cycle) unmatched(j *state.Job) (state.Wait, bool) {
+	if why, unmatched := c.view.Unmatched(j); unmatched || c.planner.considered.named == nil {
+		return why, unmatched
+	}
+	has := []struct {
+		code   state.WaitCode
+		offers resource.List
+	}{{state.WaitServerShort, c.view.Server().Resources("resources_available")}, {code: state.WaitQueueShort}}
+	if q, ok := c.view.Queue(j.Queue); ok {
+		has[1].offers = q.Resources("resources_available")
+	}
+	for _, h := range has {
+		for _, offer := range h.offers {
+			text, asks := j.Resources.Get(offer.Name)
+			def, known := c.view.Resource(offer.Name)
+			_, dynamic := c.planner.dynamic[offer.Name]
+			if !asks || !known || !boundsEach(def) || dynamic || !c.planner.considered.has(def) {
+				continue
+			}
+			if need, most := def.Measure(text), def.Measure(offer.Value); need > most {
+				return state.ShortOf(h.code, def, need, most, most), true
+			}
+		}
+	}
+	return state.Wait{}, false
+}
+
+// boundsEach tells whether what server or queue have of a number of the site bounds each job by itself: nothing of it is consumed.
+func boundsEach(def resource.Def) bool {
+	return !def.Builtin && def.Type.Numeric() && def.Flags&resource.PerQueue == 0 && !def.AtHost() && !def.AtVnodes()
 }
 
 // planned counts a job that is about to start.

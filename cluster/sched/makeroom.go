@@ -17,7 +17,7 @@ type excess struct {
 // makeRoom looks for running jobs of lower levels that count for the limits which hold a job
 // back, and without which it fits, too.
 func (c *cycle) makeRoom(j *state.Job, cl *class) bool {
-	if _, unmatched := c.view.Unmatched(j); unmatched {
+	if _, unmatched := c.unmatched(j); unmatched {
 		return false
 	}
 	a, ok := c.attempt(j, cl)
