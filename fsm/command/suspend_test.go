@@ -304,6 +304,43 @@ func TestResume_ExclusiveHost(t *testing.T) {
 	}
 }
 
+// All vnodes of a host that a job has to itself show it, those that give it nothing, too; not while it is suspended, and none of another
+// host of the same mom.
+func TestExclusiveHost_Shown(t *testing.T) {
+	for _, c := range []struct{ word, sharing, place, want string }{
+		{"h", "", "exclhost", "job-exclusive 0.srv/0"},
+		{"h", "", "excl", "free "},
+		{"other", "", "exclhost", "free "},
+		{"h", "ignore_excl", "exclhost", "free "},
+	} {
+		w := newSuspending(t, "")
+		for name, value := range map[string]string{"resources_available.host": c.word, "sharing": c.sharing} {
+			if name, res, _ := strings.Cut(name, "."); value != "" {
+				w.must(&ManageVnode{Verb: VerbSet, Vnode: "h[1]", Changes: []AttrChange{{Entry: attr.Entry{Name: name, Resource: res, Value: value}}}})
+			}
+		}
+		w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List(nil).
+			Set("Resource_List", "select", "1:ncpus=1").Set("Resource_List", "place", c.place)})
+		w.must(&StartJob{Job: "0.srv", ExecVnode: "(h:ncpus=1)"})
+		w.facts++
+		w.must(&JobStarted{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: "0.srv", RunCount: 1, Session: 7})
+		shown := func() string {
+			vn, _ := w.View().Vnode("h[1]")
+			list := w.View().VnodeAttributes(vn)
+			return shownAs(list, "state", "") + " " + shownAs(list, "jobs", "")
+		}
+		if got := shown(); got != c.want {
+			t.Errorf("%s on host %s, sharing %q: %q, want %q", c.place, c.word, c.sharing, got, c.want)
+		}
+		if err := w.signal("0.srv", Suspend); err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(); got != "free " {
+			t.Errorf("suspended: %q", got)
+		}
+	}
+}
+
 // Limits and the server's counts do not count what is suspended.
 func TestSuspend_CountsAndLimits(t *testing.T) {
 	w := newSuspending(t, "ncpus")

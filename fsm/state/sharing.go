@@ -3,6 +3,7 @@ package state
 import (
 	"slices"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/spec"
 )
 
@@ -54,6 +55,21 @@ func (t *tables) TakesHost(v *Vnode) bool {
 		}
 	}
 	return false
+}
+
+// takerOfHost returns the run that has the host of a vnode to itself by another vnode of it: as in PBS it shows among the jobs of each of
+// them, unless that ignores exclusive use.
+func (t *tables) takerOfHost(v *Vnode) (pbs.JobID, bool) {
+	if v.Exclusive() || v.SharingText() == "ignore_excl" || !t.sharesHost(v) {
+		return "", false
+	}
+	for o := range t.VnodesOf(v.Host) {
+		if o.HostWord() == v.HostWord() && t.TakesHost(o) {
+			at := slices.IndexFunc(o.Jobs, func(held VnodeJob) bool { return held.Exclusive && !held.Suspended })
+			return o.Jobs[at].Job, true
+		}
+	}
+	return "", false
 }
 
 // A Stake is what a run holds of a vnode.

@@ -71,8 +71,10 @@ func (v *Vnode) UsableFor(id pbs.ReservationID) bool {
 }
 
 // State returns the vnode's state as pbsnodes prints it, its words in PBS's order.
-func (v *Vnode) State() string {
-	alone := v.Exclusive()
+func (v *Vnode) State() string { return v.state(v.Exclusive()) }
+
+// state is State of a vnode that a run has alone or not.
+func (v *Vnode) state(alone bool) string {
 	var words []string
 	for _, w := range []struct {
 		holds bool
@@ -190,14 +192,18 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 		host = &Host{Name: v.Host}
 	}
 	_, port := pbs.SplitAddress(host.Address)
+	state, jobs := v.State(), v.JobsText()
+	if taker, taken := t.takerOfHost(v); taken {
+		state, jobs = v.state(true), cmp.Or(jobs, string(taker)+"/0")
+	}
 	hot := map[string]string{
 		"Mom":                    string(v.Host),
 		"Port":                   port,
 		"pbs_version":            host.Version,
 		"ntype":                  "PBS",
-		"state":                  v.State(),
+		"state":                  state,
 		"pcpus":                  v.pcpus(host),
-		"jobs":                   v.JobsText(),
+		"jobs":                   jobs,
 		"maintenance_jobs":       v.maintenanceJobs(),
 		"comment":                cmp.Or(v.Comment, host.Ailment(), v.absence()),
 		"resv":                   t.reservedText(v),
