@@ -58,6 +58,7 @@ type Loop struct {
 	opts      Options
 	planner   *Planner
 	commented time.Time // when comments were proposed last
+	updated   time.Time // when all were that a cycle had: attr_update_period begins
 	approving sync.WaitGroup
 	mu        sync.Mutex
 	asking    map[pbs.JobID]bool // starts that hooks look at now
@@ -216,7 +217,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
 	l.resume(ctx, v, plan.Resumes) // whom those made way for have started by then
 	l.keep(ctx, plan.Pending)
-	due := min(l.comment(ctx, plan.Comments), l.pacer.due(plan))
+	due := min(l.comment(ctx, v, plan.Comments), l.pacer.due(plan))
 	if l.planner.goesByLoad {
 		l.opts.Loads.Look()
 		due = min(due, loadEvery)

@@ -336,3 +336,52 @@ func TestLoop_RestsForItsOwnWork(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// TestLoop_UpdatePeriod: jobs hear why they wait once in attr_update_period, but for what changes their accrue_type.
+func TestLoop_UpdatePeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		l.raise()
+		l.host("hosta", "hosta:ncpus=4")
+		l.scheduler("attr_update_period=45")
+		l.limit("eligible_time_enable=True")
+		ctx, cancel := context.WithCancel(t.Context())
+		loop := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Logger: slog.New(slog.DiscardHandler)})
+		var done sync.WaitGroup
+		done.Go(func() { _ = loop.Run(ctx) })
+		var ids []pbs.JobID
+		said := func(after time.Duration, want string) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			got := ""
+			for _, id := range ids {
+				if j, _ := l.View().Job(id); j.CommentText() != "" {
+					got += "x"
+				} else {
+					got += "-"
+				}
+			}
+			if got != want {
+				t.Errorf("comments %s, want %s", got, want)
+			}
+		}
+		submit := func() { l.now(func() { ids = append(ids, l.submit("ncpus=9")) }) }
+		submit()
+		said(time.Second, "x")
+		submit()
+		said(40*time.Second, "x-")
+		submit()
+		said(5*time.Second, "xxx")
+		said(time.Minute, "xxx")
+		submit()
+		said(time.Second, "xxxx") // the period is over
+		l.now(func() { l.limit("max_run=[u:PBS_GENERIC=0]") })
+		said(2*time.Second, "xxxx")
+		if j, _ := l.View().Job(ids[0]); j.Accrued == nil || j.Accrued.Type != state.AccrueIneligible {
+			t.Errorf("it accrues %+v with %q", j.Accrued, j.CommentText())
+		}
+		cancel()
+		done.Wait()
+	})
+}

@@ -3,6 +3,7 @@ package sched
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -143,20 +144,43 @@ func (l *Loop) preempt(ctx context.Context, all []Preempt) {
 }
 
 // comment proposes the comments, not too often; it returns how long those that
-// are left have to wait.
-func (l *Loop) comment(ctx context.Context, comments []Comment) time.Duration {
+// are left have to wait. The site may have them come once in attr_update_period only, but for what changes a job's accrue_type.
+func (l *Loop) comment(ctx context.Context, v *state.View, comments []Comment) time.Duration {
 	if len(comments) == 0 {
 		return forever
 	}
 	if since := time.Since(l.commented); since < commentsEvery {
 		return commentsEvery - since
 	}
+	due := forever
+	if since, period := time.Since(l.updated), updatePeriod(v); since < period {
+		due = period - since
+		comments = slices.DeleteFunc(comments, func(c Comment) bool { return !accruesAnew(v, c) })
+	}
+	if len(comments) == 0 {
+		return due
+	}
 	l.commented = time.Now()
 	l.tell(ctx, comments)
 	if len(comments) == usual.comments {
 		return commentsEvery
 	}
-	return forever
+	if due == forever {
+		l.updated = l.commented
+	}
+	return due
+}
+
+// updatePeriod returns how long nothing more is said of jobs that wait: attr_update_period.
+func updatePeriod(v *state.View) time.Duration {
+	n, _ := strconv.Atoi(v.Server().SchedGet("attr_update_period"))
+	return time.Duration(n) * time.Second
+}
+
+// accruesAnew tells whether a comment changes what the time of a job that waits counts as.
+func accruesAnew(v *state.View, c Comment) bool {
+	j, ok := v.Job(c.Job)
+	return ok && j.Accrued != nil && c.Why.Code != 0 && j.Accrued.Type != c.Why.Accrues()
 }
 
 // keep proposes what is kept for jobs that wait.
