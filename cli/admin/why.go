@@ -109,6 +109,8 @@ type why struct {
 	ExecVnode string    `json:"exec_vnode,omitempty"`
 	When      *Foreseen `json:"when,omitempty"` // with --when
 	Shut      *held     `json:"shut,omitempty"`
+	Counted   []held    `json:"counted,omitempty"` // runs that count for the limit, or hold the resource of server or queue, that it waits for
+	Others    uint32    `json:"others,omitempty"`  // further ones
 	Chunk     string    `json:"chunk,omitempty"`
 	Chunks    uint32    `json:"chunks,omitempty"`
 	Room      []string  `json:"room,omitempty"`
@@ -179,6 +181,10 @@ func tell(r *api.ExplainReply) *why {
 		shut := heldOf(s)
 		w.Shut = &shut
 	}
+	for _, h := range o.GetCounted() {
+		w.Counted = append(w.Counted, heldOf(h))
+	}
+	w.Others = o.GetCountedMore()
 	for _, n := range o.GetNearest() {
 		near := nearest{Vnodes: n.GetVnodes(), Closed: n.GetClosed(), At: instant(n.GetAt()), Others: n.GetOthers()}
 		for _, l := range n.GetLacks() {
@@ -309,6 +315,9 @@ func (w *why) printStart(line func(string, ...any)) {
 		on = " on " + w.ExecVnode
 	}
 	switch {
+	case len(w.Counted) > 0:
+		line("vnodes have room for it now%s; some of these have to end:", on)
+		w.printHolds(line, w.Counted, w.Others, "  ")
 	case w.Start.IsZero() && w.ExecVnode != "" && w.State == "Q":
 		line("there is room now%s", on)
 	case w.Start.IsZero() && w.Chunk != "" && !w.Never:
@@ -334,65 +343,4 @@ func (f *Foreseen) words(now time.Time) string {
 		text += ", and ends by " + f.End.Format(time.DateTime)
 	}
 	return text
-}
-
-// printHosts says what would have to end where.
-func (w *why) printHosts(line func(string, ...any)) {
-	if len(w.Room) > 0 {
-		line("room for one of %d times %s now: %s", w.Chunks, w.Chunk, strings.Join(w.Room, " "))
-	}
-	if len(w.Nearest) > 0 {
-		line("nearest to having %s:", w.Chunk)
-	}
-	for _, n := range w.Nearest {
-		line("  %s: %s", strings.Join(n.Vnodes, " "), n.lacking())
-		for _, h := range n.Holds {
-			line("    %s", h.words(w.Now))
-		}
-		if n.Others > 0 {
-			line("    and %d others", n.Others)
-		}
-	}
-	if w.More > 0 {
-		line("%d more hosts have no room now", w.More)
-	}
-	if w.Unfit > 0 {
-		line("%d hosts can never have it", w.Unfit)
-	}
-}
-
-// lacking says what a host lacks, and until when.
-func (n nearest) lacking() string {
-	if n.Closed != "" {
-		return n.Closed
-	}
-	var all []string
-	for _, l := range n.Lacks {
-		all = append(all, l.Free+" of "+l.Total+" "+l.Resource+" free, "+l.Wants+" wanted")
-	}
-	if len(all) == 0 {
-		all = []string{"in use, and wanted by one alone"}
-	}
-	if n.At.IsZero() {
-		return strings.Join(all, "; ")
-	}
-	return strings.Join(all, "; ") + "; has room at " + n.At.Format(time.DateTime)
-}
-
-// words says who holds what, until when, and what would change if it ended now.
-func (h held) words(now time.Time) string {
-	text := h.Kind + " " + h.By
-	if h.What != "" {
-		text += " has " + h.What
-	}
-	if h.From.After(now) {
-		text += " from " + h.From.Format(time.DateTime)
-	}
-	switch text += " " + h.ends(); {
-	case h.Without.IsZero():
-		return text
-	case h.Without.After(now):
-		return text + "; without it the job can start at " + h.Without.Format(time.DateTime)
-	}
-	return text + "; without it the job can start now"
 }

@@ -18,6 +18,9 @@ type Explanation struct {
 	// Shut is a time that is not for the job, such as dedicated time, or a job that it may not pass: it keeps the job waiting wherever
 	// there is room.
 	Shut *InTheWay
+	// Counted are the runs that count for the limit, or hold the resource of server or queue, for which the job waits though vnodes are free.
+	Counted     []InTheWay
+	CountedMore int // further ones
 	// Chunk is what the hosts that follow are looked at for, Chunks how many of it the job wants.
 	Chunk  string
 	Chunks int
@@ -83,6 +86,7 @@ func Explain(v *state.View, j *state.Job, loads *Loads) *Explanation {
 	if ok {
 		if e.Shut == nil {
 			e.ExecVnode = placed.String()
+			c.counted(e, j)
 		}
 		return e
 	}

@@ -3300,8 +3300,10 @@ type Obstacle struct {
 	Chunks        uint32                 `protobuf:"varint,8,opt,name=chunks,proto3" json:"chunks,omitempty"`                       // how many of it the job wants
 	Room          []string               `protobuf:"bytes,9,rep,name=room,proto3" json:"room,omitempty"`                            // vnodes of hosts that have room for one of them
 	Nearest       []*Obstacle_Nearest    `protobuf:"bytes,10,rep,name=nearest,proto3" json:"nearest,omitempty"`
-	More          uint32                 `protobuf:"varint,11,opt,name=more,proto3" json:"more,omitempty"`   // further hosts that have no room
-	Unfit         uint32                 `protobuf:"varint,12,opt,name=unfit,proto3" json:"unfit,omitempty"` // hosts that can never have it
+	More          uint32                 `protobuf:"varint,11,opt,name=more,proto3" json:"more,omitempty"`                                  // further hosts that have no room
+	Unfit         uint32                 `protobuf:"varint,12,opt,name=unfit,proto3" json:"unfit,omitempty"`                                // hosts that can never have it
+	Counted       []*Obstacle_Hold       `protobuf:"bytes,13,rep,name=counted,proto3" json:"counted,omitempty"`                             // runs that count for the limit, or hold the resource of server or queue, that it waits for
+	CountedMore   uint32                 `protobuf:"varint,14,opt,name=counted_more,json=countedMore,proto3" json:"counted_more,omitempty"` // further ones
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3416,6 +3418,20 @@ func (x *Obstacle) GetMore() uint32 {
 func (x *Obstacle) GetUnfit() uint32 {
 	if x != nil {
 		return x.Unfit
+	}
+	return 0
+}
+
+func (x *Obstacle) GetCounted() []*Obstacle_Hold {
+	if x != nil {
+		return x.Counted
+	}
+	return nil
+}
+
+func (x *Obstacle) GetCountedMore() uint32 {
+	if x != nil {
+		return x.CountedMore
 	}
 	return 0
 }
@@ -3873,7 +3889,7 @@ const file_batch_proto_rawDesc = "" +
 	"scheduling\x12 \n" +
 	"\vunconfirmed\x18\x05 \x03(\tR\vunconfirmed\x120\n" +
 	"\bobstacle\x18\x06 \x01(\v2\x14.rampart.v1.ObstacleR\bobstacle\x12\x1c\n" +
-	"\tscheduler\x18\a \x01(\tR\tscheduler\"\xa1\x06\n" +
+	"\tscheduler\x18\a \x01(\tR\tscheduler\"\xf9\x06\n" +
 	"\bObstacle\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05never\x18\x02 \x01(\bR\x05never\x12\x14\n" +
@@ -3888,7 +3904,9 @@ const file_batch_proto_rawDesc = "" +
 	"\anearest\x18\n" +
 	" \x03(\v2\x1c.rampart.v1.Obstacle.NearestR\anearest\x12\x12\n" +
 	"\x04more\x18\v \x01(\rR\x04more\x12\x14\n" +
-	"\x05unfit\x18\f \x01(\rR\x05unfit\x1a\xc3\x01\n" +
+	"\x05unfit\x18\f \x01(\rR\x05unfit\x123\n" +
+	"\acounted\x18\r \x03(\v2\x19.rampart.v1.Obstacle.HoldR\acounted\x12!\n" +
+	"\fcounted_more\x18\x0e \x01(\rR\vcountedMore\x1a\xc3\x01\n" +
 	"\aNearest\x12\x16\n" +
 	"\x06vnodes\x18\x01 \x03(\tR\x06vnodes\x12\x16\n" +
 	"\x06closed\x18\x02 \x01(\tR\x06closed\x12/\n" +
@@ -4081,65 +4099,66 @@ var file_batch_proto_depIdxs = []int32{
 	61, // 26: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
 	64, // 27: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
 	62, // 28: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
-	63, // 29: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
-	64, // 30: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
-	4,  // 31: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
-	8,  // 32: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
-	10, // 33: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
-	12, // 34: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
-	14, // 35: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
-	16, // 36: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
-	18, // 37: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
-	20, // 38: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
-	22, // 39: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
-	24, // 40: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
-	26, // 41: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
-	28, // 42: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
-	30, // 43: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
-	32, // 44: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
-	34, // 45: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
-	36, // 46: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	38, // 47: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
-	45, // 48: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
-	40, // 49: rampart.v1.Batch.Configure:input_type -> rampart.v1.ConfigureRequest
-	42, // 50: rampart.v1.Batch.Configuration:input_type -> rampart.v1.ConfigurationRequest
-	47, // 51: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	59, // 52: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
-	56, // 53: rampart.v1.Batch.Load:input_type -> rampart.v1.LoadRequest
-	6,  // 54: rampart.v1.Batch.JobScript:input_type -> rampart.v1.JobScriptRequest
-	53, // 55: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	69, // 56: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
-	5,  // 57: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	9,  // 58: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	11, // 59: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	13, // 60: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	15, // 61: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	17, // 62: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
-	19, // 63: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	21, // 64: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	23, // 65: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
-	25, // 66: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
-	27, // 67: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
-	29, // 68: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
-	31, // 69: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
-	33, // 70: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
-	35, // 71: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
-	37, // 72: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	39, // 73: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
-	46, // 74: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
-	41, // 75: rampart.v1.Batch.Configure:output_type -> rampart.v1.ConfigureReply
-	43, // 76: rampart.v1.Batch.Configuration:output_type -> rampart.v1.ConfigurationReply
-	49, // 77: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	60, // 78: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
-	57, // 79: rampart.v1.Batch.Load:output_type -> rampart.v1.LoadReply
-	7,  // 80: rampart.v1.Batch.JobScript:output_type -> rampart.v1.JobScriptReply
-	54, // 81: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	70, // 82: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
-	57, // [57:83] is the sub-list for method output_type
-	31, // [31:57] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	64, // 29: rampart.v1.Obstacle.counted:type_name -> rampart.v1.Obstacle.Hold
+	63, // 30: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
+	64, // 31: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
+	4,  // 32: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
+	8,  // 33: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
+	10, // 34: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
+	12, // 35: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
+	14, // 36: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
+	16, // 37: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
+	18, // 38: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
+	20, // 39: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
+	22, // 40: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
+	24, // 41: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
+	26, // 42: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
+	28, // 43: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
+	30, // 44: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
+	32, // 45: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
+	34, // 46: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
+	36, // 47: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	38, // 48: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
+	45, // 49: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
+	40, // 50: rampart.v1.Batch.Configure:input_type -> rampart.v1.ConfigureRequest
+	42, // 51: rampart.v1.Batch.Configuration:input_type -> rampart.v1.ConfigurationRequest
+	47, // 52: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	59, // 53: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
+	56, // 54: rampart.v1.Batch.Load:input_type -> rampart.v1.LoadRequest
+	6,  // 55: rampart.v1.Batch.JobScript:input_type -> rampart.v1.JobScriptRequest
+	53, // 56: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	69, // 57: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
+	5,  // 58: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	9,  // 59: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	11, // 60: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	13, // 61: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	15, // 62: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	17, // 63: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
+	19, // 64: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	21, // 65: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	23, // 66: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	25, // 67: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	27, // 68: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	29, // 69: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	31, // 70: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
+	33, // 71: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
+	35, // 72: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
+	37, // 73: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	39, // 74: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
+	46, // 75: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
+	41, // 76: rampart.v1.Batch.Configure:output_type -> rampart.v1.ConfigureReply
+	43, // 77: rampart.v1.Batch.Configuration:output_type -> rampart.v1.ConfigurationReply
+	49, // 78: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	60, // 79: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
+	57, // 80: rampart.v1.Batch.Load:output_type -> rampart.v1.LoadReply
+	7,  // 81: rampart.v1.Batch.JobScript:output_type -> rampart.v1.JobScriptReply
+	54, // 82: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	70, // 83: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
+	58, // [58:84] is the sub-list for method output_type
+	32, // [32:58] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_batch_proto_init() }

@@ -23,6 +23,10 @@ func (s *Server) explain(v *state.View, j *state.Job) *api.Obstacle {
 	if e.Shut != nil {
 		o.Shut = hold(*e.Shut)
 	}
+	o.CountedMore = uint32(e.CountedMore)
+	for _, h := range e.Counted {
+		o.Counted = append(o.Counted, hold(h))
+	}
 	for _, n := range e.Near {
 		near := &api.Obstacle_Nearest{Vnodes: n.Vnodes, Closed: n.Closed, At: second(n.At), Others: uint32(n.Others)}
 		for _, l := range n.Lacks {

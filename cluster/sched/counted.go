@@ -1,0 +1,64 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+
+	"rampart/cluster/sched/calendar"
+	"rampart/fsm/state"
+)
+
+// counted notes which runs count for the limit that a job waits for, or hold the resource of server or queue that is short: some of
+// them have to end, though vnodes are free. Those that end first come first.
+func (c *cycle) counted(e *Explanation, j *state.Job) {
+	w, reached := c.overLimit(j)
+	if !reached || w.Never {
+		return
+	}
+	if e.Reason == "" {
+		e.Reason = w.Text()
+	}
+	queue := w.Queue
+	counts := func(*state.Job) bool { return true }
+	switch w.Code {
+	case state.WaitLimit:
+		whom := w.Subject
+		for _, s := range j.Subjects() {
+			if s.Kind == whom.Kind && whom.Kind != 0 {
+				whom = s // a generic limit names nobody
+			}
+		}
+		counts = func(run *state.Job) bool {
+			of := run.Subjects()
+			return whom.Kind == 0 || slices.Contains(of[:], whom)
+		}
+	case state.WaitQueueShort:
+		queue = j.Queue
+	case state.WaitServerShort:
+	default:
+		return
+	}
+	var all []InTheWay
+	for run := range c.view.Running() {
+		if queue != "" && run.Queue != queue || run.Suspended() || !counts(run) {
+			continue
+		}
+		what := ""
+		if w.Resource != "" {
+			amount, asked := run.Resources.Get(w.Resource)
+			if !asked {
+				continue
+			}
+			what = w.Resource + "=" + amount
+		}
+		h := InTheWay{Kind: calendar.Run.String(), By: string(run.ID), What: what, From: run.Started}
+		if end := endOf(run, c.now); end < c.now+unending/2 {
+			h.Until = end
+		}
+		all = append(all, h)
+	}
+	slices.SortStableFunc(all, func(a, b InTheWay) int {
+		return cmp.Compare(uint64(a.Until-1), uint64(b.Until-1)) // nobody knows when 0 is, which comes last
+	})
+	e.Counted, e.CountedMore = all[:min(len(all), mostHolds)], max(0, len(all)-mostHolds)
+}
