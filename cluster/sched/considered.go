@@ -18,7 +18,7 @@ type considered struct {
 }
 
 func newConsidered(set settings, w *world) considered {
-	h := considered{offered: w.offers(enforced)}
+	h := considered{offered: w.enforcing > 0}
 	text := strings.Trim(set.get("resources"), "\"")
 	if strings.TrimSpace(text) == "" {
 		return h
@@ -52,14 +52,4 @@ func (h considered) same(o considered) bool {
 		}
 	}
 	return true
-}
-
-// offers tells whether a vnode offers something of a resource.
-func (w *world) offers(name string) bool {
-	for i := range w.nodes {
-		if value, ok := w.nodes[i].offer.Get(name); ok && value != "" {
-			return true
-		}
-	}
-	return false
 }

@@ -98,6 +98,7 @@ func (f *future) of(vn *state.Vnode, all bool) *foreseen {
 		s.runs = true
 		f.kept.reads++
 		s.version = f.kept.reads
+		f.kept.timeline.note(s.node)
 		f.read(s, vn, vn, true)
 		f.shared(vn, func(other *state.Vnode) { f.read(s, vn, other, true) })
 	}

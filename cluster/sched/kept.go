@@ -130,6 +130,7 @@ func (k *kept) stale(nodes spec.ExecVnode) {
 		for _, part := range ch.Parts {
 			if s := k.vnodes[part.Vnode]; s != nil {
 				s.stale = true
+				k.timeline.note(s.node)
 			}
 		}
 	}
@@ -274,7 +275,8 @@ func (k *kept) anew(s *foreseen, vn *state.Vnode, now pbs.Time) *foreseen {
 	}
 	s.Clear()
 	k.reads++
-	*s = foreseen{Vnode: s.Vnode, vnode: vn, read: now, till: calendar.Forever, jobs: s.jobs[:0], version: k.reads}
+	k.timeline.note(s.node)
+	*s = foreseen{Vnode: s.Vnode, vnode: vn, read: now, till: calendar.Forever, jobs: s.jobs[:0], version: k.reads, node: s.node}
 	return s
 }
 

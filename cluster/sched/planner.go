@@ -157,7 +157,7 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) []line {
 // renewWorld reads all vnodes again.
 func (p *Planner) renewWorld(v *state.View, said map[pbs.VnodeName]reported) {
 	p.all, p.given.lost = newWorld(v, false, p.sortedBy, said), true
-	p.all.watch, p.all.loads = &p.given, p.loads
+	p.all.watch, p.all.loads, p.all.times, p.kept.timeline.lost = &p.given, p.loads, &p.kept.timeline, true
 }
 
 // line returns the jobs of a class that wait, j first or, where jobs have scores, the best.

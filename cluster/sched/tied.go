@@ -42,6 +42,9 @@ func (t tie) counts() bool { return t.ofUser > 0 || t.ofGroup > 0 }
 // tied returns the queues that have vnodes of their own, sorted, and whether a vnode bounds
 // the jobs of each user or group.
 func (w *world) tied() (all []pbs.QueueName, counts bool) {
+	if w.ties == 0 {
+		return nil, false
+	}
 	for i := range w.nodes {
 		t := &w.nodes[i].tie
 		if t.queue != "" && !slices.Contains(all, t.queue) {

@@ -82,6 +82,24 @@ type timeline struct {
 	vnodes []listed // by node of the world
 	n      uint64   // events that there were until now
 	apart  []bool   // by node: the cycle has changed its calendar, and future.own has what begins and ends there
+
+	at       pbs.Time // of the last look at all of it
+	noted    []int32  // nodes of which something has changed since, as far as is known
+	restless []int32  // nodes that are read anew before anything begins or ends there
+	lost     bool     // any of them may have changed
+	gone     []event  // what it does not have any more
+	come     []event  // what is to take the place of that
+}
+
+// note has a node looked at anew. Nobody may ask for what is noted: then it becomes all.
+func (t *timeline) note(node int32) {
+	switch {
+	case t == nil || t.lost:
+	case len(t.noted) >= len(t.vnodes):
+		t.noted, t.lost = t.noted[:0], true
+	default:
+		t.noted = append(t.noted, node)
+	}
 }
 
 // listed is what a timeline has of a vnode.
@@ -90,46 +108,80 @@ type listed struct {
 	version uint64    // of that
 	events  []event
 	fades   bool // less of a hold is held as time passes
+	early   bool // it holds no longer than until before the first of the events
 }
 
-// follow brings the timeline up to the calendars of the vnodes of a world.
+// follow brings the timeline up to the calendars of the vnodes of a world. It looks at those vnodes that have changed or were noted, and at
+// those where something was to begin or end by now.
 func (t *timeline) follow(f *future, w *world) {
 	if t.events == nil || len(t.vnodes) != len(w.nodes) {
-		t.vnodes = make([]listed, len(w.nodes))
+		t.vnodes, t.lost = make([]listed, len(w.nodes)), true
 		t.renew()
 	}
-	var gone, come []event
-	f.shrinking = f.shrinking[:0]
-	for i := range w.nodes {
-		l := &t.vnodes[i]
-		if l.of == nil || l.of.version != l.version || !l.of.holds(w.nodes[i].vnode, f.now) {
-			s := f.of(w.nodes[i].vnode, true)
-			gone = append(gone, l.events...)
-			l.of, l.version, l.fades, s.node = s, s.version, false, int32(i)
-			l.events = t.list(l.events[:0], s.listed(), s.node, f.now)
-			come = append(come, l.events...)
-			for _, h := range s.listed() {
-				l.fades = l.fades || h.Left != nil
-			}
+	f.shrinking, t.gone, t.come = f.shrinking[:0], t.gone[:0], t.come[:0]
+	restless := t.restless
+	t.restless = nil
+	if t.lost || f.now < t.at || f.view.Fades() {
+		for i := range w.nodes {
+			t.look(f, w, int32(i))
 		}
-		if !l.fades {
-			continue
-		}
-		for _, h := range l.of.Holds() {
-			if h.Left != nil {
-				f.shrinking = append(f.shrinking, shrinking{i, h})
-			}
+	} else {
+		for _, i := range slices.Concat(t.noted, restless, t.due(f.now)) {
+			t.look(f, w, i)
 		}
 	}
-	if len(gone)+len(come) > t.events.Len()/2 {
+	t.at, t.noted, t.lost = f.now, t.noted[:0], false
+	if len(t.gone)+len(t.come) > t.events.Len()/2 {
 		t.renew()
 		return
 	}
-	for _, e := range gone {
+	for _, e := range t.gone {
 		t.events.Delete(e)
 	}
-	for _, e := range come {
+	for _, e := range t.come {
 		t.events.Set(e)
+	}
+}
+
+// due returns the nodes where something was to begin or end until a time.
+func (t *timeline) due(now pbs.Time) (nodes []int32) {
+	t.events.Ascend(event{}, func(e event) bool {
+		if e.at <= now {
+			nodes = append(nodes, e.node)
+		}
+		return e.at <= now
+	})
+	return nodes
+}
+
+// look lists anew what begins and ends on a node if that is not what it was.
+func (t *timeline) look(f *future, w *world, i int32) {
+	l, vn := &t.vnodes[i], w.nodes[i].vnode
+	if l.of == nil || l.of.version != l.version || !l.of.holds(vn, f.now) {
+		s := f.of(vn, true)
+		t.gone = append(t.gone, l.events...)
+		l.of, l.version, l.fades, s.node = s, s.version, false, i
+		l.events = t.list(l.events[:0], s.listed(), i, f.now)
+		t.come = append(t.come, l.events...)
+		first := calendar.Forever
+		for _, e := range l.events {
+			first = min(first, e.at)
+		}
+		l.early = s.till < first
+		for _, h := range s.listed() {
+			l.fades = l.fades || h.Left != nil
+		}
+	}
+	if l.early {
+		t.restless = append(t.restless, i)
+	}
+	if !l.fades {
+		return
+	}
+	for _, h := range l.of.Holds() {
+		if h.Left != nil {
+			f.shrinking = append(f.shrinking, shrinking{int(i), h})
+		}
 	}
 }
 

@@ -56,8 +56,12 @@ type world struct {
 	agents   int                        // vnodes whose hosts say what is free of them
 	reported map[pbs.VnodeName]reported // what hosts say is free of vnodes
 
-	watch   *freed // hosts that have changed; nil: nobody asks
-	changes int    // that were noted there
+	watch   *freed    // hosts that have changed; nil: nobody asks
+	changes int       // that were noted there
+	times   *timeline // which hears of vnodes that have changed; nil: none does
+
+	enforcing int // vnodes that offer what moms enforce
+	ties      int // vnodes with attributes that say who may use them
 }
 
 // A node is a vnode and who uses it.
@@ -120,6 +124,7 @@ func (w *world) add(vn *state.Vnode) {
 		w.hosts = append(w.hosts, host{key: key})
 	}
 	n := node{fixed: &fixed{vnode: vn, offer: vn.Available(), host: h, tie: tieOf(vn)}, usable: true}
+	w.counts(n.fixed, 1)
 	if !w.idle {
 		if goesByAgent(vn) {
 			w.agents++
@@ -132,6 +137,16 @@ func (w *world) add(vn *state.Vnode) {
 	w.byVnode[vn.Name] = len(w.nodes)
 	w.hosts[h].nodes = append(w.hosts[h].nodes, len(w.nodes))
 	w.nodes = append(w.nodes, n)
+}
+
+// counts counts a vnode, or with a negative sign what it was.
+func (w *world) counts(f *fixed, sign int) {
+	if value, ok := f.offer.Get(enforced); ok && value != "" {
+		w.enforcing += sign
+	}
+	if f.tie != (tie{}) {
+		w.ties += sign
+	}
 }
 
 // read notes who uses the vnode.
