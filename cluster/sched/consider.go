@@ -40,7 +40,7 @@ func (c *cycle) considerArray(j *state.Job, cl *class) {
 		case len(c.plan.Starts) == c.starts:
 			c.plan.More = true
 			return
-		case c.beyond == 0 && c.inside(j.Queue) == nil && c.soft(j) && c.over(j) != 0:
+		case c.beyond == 0 && c.inside(j.Queue) == nil && c.soft(j.Queue) && c.over(j) != 0:
 			c.yields = c.over(j)
 			return
 		case !c.try(j, j.ID.Subjob(index), cl):

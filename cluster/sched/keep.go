@@ -176,8 +176,13 @@ func (c *cycle) lessen(k *keep) {
 
 // backfills tells whether jobs of a queue may use what others are to have later.
 func (c *cycle) backfills(queue pbs.QueueName) bool {
-	q, ok := c.view.Queue(queue)
-	return ok && q.Backfills()
+	fills, known := c.fills[queue]
+	if !known {
+		q, ok := c.view.Queue(queue)
+		fills = ok && q.Backfills()
+		c.fills[queue] = fills
+	}
+	return fills
 }
 
 // runtime returns for how long a job is taken to run, false if nobody knows (specification: reservation section 6.2).

@@ -139,7 +139,7 @@ func (c *cycle) runningLevel(j *state.Job) int64 {
 func (c *cycle) levelOf(j *state.Job, gone map[limited]int64) int64 {
 	l := c.order.levels
 	var is uint8
-	if l.asks(isOverQueue|isOverServer) && c.soft(j) {
+	if l.asks(isOverQueue|isOverServer) && c.soft(j.Queue) {
 		is |= c.overSoft(j, func(of limited) int64 { return -gone[of] })
 	}
 	if t := c.order.shares; t != nil && l.asks(isOverShare) && t.over(t.of(j)) {

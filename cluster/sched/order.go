@@ -267,12 +267,12 @@ type ranked struct {
 	rank rank
 }
 
-// soft tells whether there may be soft limits on a job.
-func (c *cycle) soft(j *state.Job) bool {
-	soft, known := c.softs[j.Queue]
+// soft tells whether there may be soft limits on the jobs of a queue.
+func (c *cycle) soft(queue pbs.QueueName) bool {
+	soft, known := c.softs[queue]
 	if !known {
-		soft = c.view.SoftlyLimited(j.Queue)
-		c.softs[j.Queue] = soft
+		soft = c.view.SoftlyLimited(queue)
+		c.softs[queue] = soft
 	}
 	return soft
 }

@@ -134,6 +134,7 @@ type cycle struct {
 	timed      int // those that late had seen when it asked for the time
 	waiting    int
 	softs      map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
+	fills      map[pbs.QueueName]bool // whether its jobs may use what others are to have later
 	beyond     uint8                  // soft limits that the job under consideration is over
 	cleared    bool                   // runs were just suspended for it
 	score      float64                // its value of job_sort_formula, by which it has its turn
@@ -210,7 +211,7 @@ func (c *cycle) run(waits lanes) {
 
 // overFirst tells which soft limits the first job of a line is over, if that was not found out yet.
 func (c *cycle) overFirst(first line) uint8 {
-	if first.rank.over != 0 || c.inside(first.job.Queue) != nil || !c.soft(first.job) {
+	if first.rank.over != 0 || c.inside(first.of.Queue) != nil || !c.soft(first.of.Queue) {
 		return 0
 	}
 	return c.over(first.job)
@@ -338,6 +339,9 @@ func (c *cycle) explain(j *state.Job, why state.Wait) {
 
 // logWhy logs why a job waits.
 func (c *cycle) logWhy(id pbs.JobID, why state.Wait) {
+	if len(c.plan.Lines) == c.lines {
+		return // the words need not be made
+	}
 	c.log(pbs.LogSched, id, why.Text())
 	if why.Never {
 		c.log(pbs.LogSched, id, neverLine)

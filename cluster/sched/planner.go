@@ -242,7 +242,7 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 		future: f, reserving: p.reserving(v, now),
 		hours: p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
 		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{}, limiter: newLimiter(), rooms: map[uint64]*int{},
-		order: &p.order, softs: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, foreseen: map[pbs.JobID]bool{}, blocked: map[pbs.QueueName]*state.Job{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{}, outrun: map[pbs.JobID]bool{},
+		order: &p.order, softs: map[pbs.QueueName]bool{}, fills: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, foreseen: map[pbs.JobID]bool{}, blocked: map[pbs.QueueName]*state.Job{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{}, outrun: map[pbs.JobID]bool{},
 	}
 }
 

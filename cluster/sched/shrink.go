@@ -43,7 +43,10 @@ func length(j *state.Job, name string) (pbs.Time, bool) {
 // crosses tells why a job would run on into a time that is not for it, 0 if it would not, however short it is made.
 func (c *cycle) crosses(j *state.Job) state.WaitCode {
 	code := c.hours.crosses(j)
-	if least, _, ok := shrinks(j); ok && code != 0 && c.now+least <= c.hours.until(j) {
+	if code == 0 {
+		return 0
+	}
+	if least, _, ok := shrinks(j); ok && c.now+least <= c.hours.until(j) {
 		return 0
 	}
 	return code

@@ -231,19 +231,12 @@ func (c *cycle) quiet(l *line) bool {
 	if l.alone || l.class.lines > 1 || !c.plain(l.of.Queue) || !c.stuck(l.class) && (!c.mute() || !c.stuckFor(l)) {
 		return false
 	}
-	plans := c.plansForAny()
-	if c.mute() && !plans {
-		c.fails(l.class)
-		return true
-	}
-	why, _ := c.cause(l.class)
-	if l.of.Wait != why.Kind() && !c.mute() {
-		return false
-	}
-	if plans && !why.Never {
-		_, depth := c.depth(l.of.Queue)
-		if depth == 0 || c.mayPromise(l.of.Queue, l.class) {
-			return false // it may be a top job
+	_, depth := c.depth(l.of.Queue)
+	promises := c.plansForAny() && (depth == 0 || c.mayPromise(l.of.Queue, l.class))
+	if promises || !c.mute() {
+		why, _ := c.cause(l.class)
+		if promises && !why.Never || !c.mute() && l.of.Wait != why.Kind() {
+			return false // it may be a top job, or is told something else
 		}
 	}
 	c.fails(l.class)
