@@ -51,14 +51,14 @@ func newFuture(k *kept, v *state.View, now pbs.Time) *future {
 
 // futureOf returns what is known of times to come, reservations or not.
 func futureOf(k *kept, v *state.View, now pbs.Time) *future {
-	f := &future{view: v, now: now, kept: k, tooLong: map[*class]conflict{}, places: map[*state.Reservation]spec.Place{}}
+	f := &future{view: v, now: now, kept: k, places: map[*state.Reservation]spec.Place{}}
 	for range v.Sharers() {
 		f.pooled = true
 		k.forget()
 		break
 	}
 	k.follow(v)
-	f.begins = k.beginsFrom(now)
+	f.begins, f.tooLong = k.beginsFrom(now), k.conflicts()
 	return f
 }
 

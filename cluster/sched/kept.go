@@ -25,7 +25,9 @@ type kept struct {
 	reads         uint64     // of calendars, until now
 	made, spare   []*lasting // by the cycle, and those of earlier ones
 	scratch       *world     // of later
-	counted       counted    // the same
+	ahead         []pbs.Time // of beginsFrom: one cycle after the other has it
+	tooLong       map[*class]conflict
+	counted       counted // the same
 }
 
 // letGo ends a cycle: its view is not kept.
@@ -199,7 +201,7 @@ func (k *kept) replace(gone, come []period) {
 // beginsFrom returns when occurrences begin, from a time on, each time once. What is to begin, and has not in its time, is about to.
 func (k *kept) beginsFrom(now pbs.Time) []pbs.Time {
 	ahead, _ := slices.BinarySearchFunc(k.begins, now, func(p period, now pbs.Time) int { return cmp.Compare(p.from, now+1) })
-	all := make([]pbs.Time, 0, 1+len(k.begins)-ahead)
+	all := slices.Grow(k.ahead[:0], 1+len(k.begins)-ahead)
 	if slices.ContainsFunc(k.begins[:ahead], func(p period) bool { return p.until > now }) {
 		all = append(all, now+1)
 	}
@@ -208,7 +210,17 @@ func (k *kept) beginsFrom(now pbs.Time) []pbs.Time {
 			all = append(all, p.from)
 		}
 	}
+	k.ahead = all
 	return all
+}
+
+// conflicts returns an empty map, for one cycle after the other.
+func (k *kept) conflicts() map[*class]conflict {
+	if k.tooLong == nil {
+		k.tooLong = map[*class]conflict{}
+	}
+	clear(k.tooLong)
+	return k.tooLong
 }
 
 // differ drops the calendars of the vnodes of occurrences in which two states of a reservation differ; nil: it is none. The

@@ -23,6 +23,8 @@ type lineup struct {
 	counted  bool // class.lines is what these lines make it
 
 	spare []line // room for the next
+
+	to, stay, room []int32 // of sort, and room for the next order
 }
 
 // lookahead is how many lines that are gone one after the other are passed over at once.
@@ -41,7 +43,8 @@ func (p *Planner) lineUp(v *state.View) []line {
 		was, same = nil, false
 	}
 	next, come := k.spare[:0], []int32(nil)
-	to := make([]int32, len(was)) // where they are now; -1: they are not what they were
+	to := slices.Grow(k.to[:0], len(was))[:len(was)] // where they are now; -1: they are not what they were
+	k.to = to
 	o := &p.order
 	ranked := o.levels.asks(isStarving|isOverShare) || !maps.Equal(k.queues, o.queues) || !reflect.DeepEqual(k.levels, o.levels)
 	at := 0
@@ -102,7 +105,7 @@ func (p *Planner) lineUp(v *state.View) []line {
 // all others.
 func (k *lineup) sort(lines []line, to, come []int32) {
 	slices.SortFunc(come, func(a, b int32) int { return inOrder(lines, a, b) })
-	stay := make([]int32, 0, len(lines))
+	stay := k.stay[:0]
 	if len(to) > 0 {
 		for _, i := range k.sorted {
 			if to[i] >= 0 {
@@ -110,12 +113,13 @@ func (k *lineup) sort(lines []line, to, come []int32) {
 			}
 		}
 	}
-	k.sorted = merged(lines, stay, come)
+	k.stay = stay
+	k.sorted, k.room = merged(k.room[:0], lines, stay, come), k.sorted
 }
 
-// merged returns the places of two groups of lines, of which each is in its order, in the order of all.
-func merged(lines []line, a, b []int32) []int32 {
-	all := make([]int32, 0, len(a)+len(b))
+// merged adds the places of two groups of lines, of which each is in its order, to others, in the order of all.
+func merged(all []int32, lines []line, a, b []int32) []int32 {
+	all = slices.Grow(all, len(a)+len(b))
 	if len(a) < len(b) {
 		a, b = b, a
 	}

@@ -19,6 +19,7 @@ type counted struct {
 	needs []int64
 	free  [][]int64 // by need, then by node
 	gave  []int     // hosts that were given something back at that time
+	was   hostState // of the host that is looked at
 }
 
 // oneHost tells whether a class has all of its chunks on one host, and whether nothing counts there but what begins and ends on
@@ -118,7 +119,8 @@ func (n *counted) mayHave(h *host) bool {
 func (c *cycle) onOneAt(h int, at pbs.Time, enough fitness) (ok bool) {
 	w, f := c.free, c.future
 	watch, nodes := w.watch, w.hosts[h].nodes
-	was := hostState{host: w.hosts[h], nodes: make([]node, 0, len(nodes)), free: make([]int64, 0, len(nodes)*len(w.columns))}
+	was := &f.kept.counted.was
+	was.host, was.nodes, was.free = w.hosts[h], was.nodes[:0], was.free[:0]
 	for _, i := range nodes {
 		was.nodes = append(was.nodes, w.nodes[i])
 		for _, col := range w.columns {

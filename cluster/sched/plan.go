@@ -362,14 +362,20 @@ func (c *cycle) logged(j *state.Job) bool {
 }
 
 func (c *cycle) log(event uint16, job pbs.JobID, text string) {
-	if len(c.plan.Lines) < c.lines {
-		c.plan.Lines = append(c.plan.Lines, Line{Event: event, Job: job, Text: text})
-	}
+	c.say(Line{Event: event, Job: job, Text: text})
 }
 
 // logOf is log of what is no job.
 func (c *cycle) logOf(event uint16, class, object, text string) {
-	if len(c.plan.Lines) < c.lines {
-		c.plan.Lines = append(c.plan.Lines, Line{Event: event, Class: class, Object: object, Text: text})
+	c.say(Line{Event: event, Class: class, Object: object, Text: text})
+}
+
+func (c *cycle) say(l Line) {
+	if len(c.plan.Lines) == c.lines {
+		return
 	}
+	if c.plan.Lines == nil {
+		c.plan.Lines = make([]Line, 0, min(c.lines, c.planner.said+1)) // there are about as many as before
+	}
+	c.plan.Lines = append(c.plan.Lines, l)
 }

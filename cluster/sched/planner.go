@@ -56,7 +56,9 @@ type Planner struct {
 	hasty    map[*state.Job]bool // jobs of the cycle that come before the others of their classes
 	madeFor  map[*state.Job]int  // how many runs were just suspended for jobs that come before all others
 	lineup   lineup
-	waits    []line         // of the cycle
+	waits    []line // of the cycle
+	reasons  map[*class]*reason
+	said     int            // lines for the log in the last cycle
 	before   state.Presents // vnodes of which runs held less in the last cycle than they were given
 	given    freed          // what was freed since the last cycle planned, and what that one has changed
 	taken    freed          // what the cycle itself has changed
@@ -66,7 +68,7 @@ type Planner struct {
 
 // NewPlanner returns a planner that knows nothing yet.
 func NewPlanner() *Planner {
-	p := &Planner{limits: usual}
+	p := &Planner{limits: usual, reasons: map[*class]*reason{}}
 	p.renew()
 	return p
 }
@@ -97,7 +99,7 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	if p.goesByLoad = n > 0 && byLoad || p.goesByStops(v); p.goesByLoad {
 		c.plan.pause(p.gate.opens())
 	}
-	p.waits = waits[:0]
+	p.waits, p.said = waits[:0], len(c.plan.Lines)
 	p.forget(n)
 	return c.plan
 }
@@ -234,6 +236,7 @@ func (p *Planner) asked(c *class) *class {
 func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	p.scratch = p.all.copyTo(p.scratch)
 	p.scratch.watch, p.scratch.orderings = &p.taken, &orderings{of: p.all, list: map[string][]int{}}
+	clear(p.reasons)
 	f := newFuture(&p.kept, v, now)
 	if f != nil {
 		p.ready(v)
@@ -241,7 +244,7 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	return &cycle{
 		future: f, reserving: p.reserving(v, now),
 		hours: p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
-		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{}, limiter: newLimiter(), rooms: map[uint64]*int{},
+		queues: map[pbs.QueueName]bool{}, reasons: p.reasons, limiter: newLimiter(), rooms: map[uint64]*int{},
 		order: &p.order, softs: map[pbs.QueueName]bool{}, fills: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, foreseen: map[pbs.JobID]bool{}, blocked: map[pbs.QueueName]*state.Job{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{}, outrun: map[pbs.JobID]bool{},
 	}
 }

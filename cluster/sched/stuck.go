@@ -179,7 +179,7 @@ func (c *cycle) passOver(l *lines) {
 		p.began = false
 		first := slices.IndexFunc(p.sorted, func(i int32) bool { return p.last.before(&l.all[i]) })
 		if first >= 0 {
-			l.sorted = merged(l.all, l.sorted, p.sorted[first:])
+			l.sorted = merged(nil, l.all, l.sorted, p.sorted[first:])
 		}
 		for _, i := range p.heap {
 			if p.last.before(&l.all[i]) {
@@ -206,7 +206,7 @@ func (c *cycle) passOver(l *lines) {
 	}
 	l.sorted = slices.DeleteFunc(l.sorted, quiet(&sorted))
 	l.heap = slices.DeleteFunc(l.heap, quiet(&p.heap))
-	p.sorted = merged(l.all, p.sorted, sorted)
+	p.sorted = merged(nil, l.all, p.sorted, sorted)
 	l.init()
 }
 
