@@ -1,11 +1,13 @@
 package mom
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -22,6 +24,8 @@ import (
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/daylog"
+	"rampart/transport/own"
 )
 
 // DefaultPort is the mom's TLS port.
@@ -29,15 +33,17 @@ const DefaultPort = 15002
 
 // A Config is all that a mom needs from outside.
 type Config struct {
-	Host          pbs.HostName // its name, and that of its natural vnode
-	Home          string       // PBS_HOME
-	Address       string       // HOST:PORT at which it serves Agent
+	Host          pbs.HostName  // its name, and that of its natural vnode if NodeName is empty
+	NodeName      pbs.VnodeName // of the natural vnode; empty: the host's
+	Home          string        // PBS_HOME
+	Address       string        // HOST:PORT at which it serves Agent
 	GossipAddress string
-	Adopt         bool     // let the jobs of an earlier mom run on (-p), else end and requeue them
-	HighRes       bool     // microseconds in the log
-	LogHead       []string // what the mom says of itself in each file of its log
-	LogFile       string   // of all days (-L); empty: files of days below mom_logs
-	Settings      string   // path of the file that is read in place of mom_priv/config (-c); empty: none
+	Adopt         bool          // let the jobs of an earlier mom run on (-p), else end and requeue them
+	HighRes       bool          // microseconds in the log
+	LogHead       []string      // what the mom says of itself in each file of its log
+	Syslog        daylog.Syslog // where lines of the log go besides
+	LogFile       string        // of all days (-L); empty: files of days below mom_logs
+	Settings      string        // path of the file that is read in place of mom_priv/config (-c); empty: none
 
 	Reporter apiconnect.ReportClient // finds the replicas and repeats by itself
 	Sisters  Sisters                 // reaches the moms of other hosts; nil: none
@@ -57,9 +63,10 @@ type Config struct {
 	// Socket is where programs of jobs find this mom; empty: they do not.
 	Socket string
 
-	TmpDir string // parent of TMPDIR; $tmpdir says another; "" is /var/tmp
-	PID    int    // for mom.lock
-	Logger *slog.Logger
+	TmpDir      string // parent of TMPDIR; $tmpdir says another; "" is /var/tmp
+	Environment string // path of the file of variables for all jobs; "" is pbs_environment in Home
+	PID         int    // for mom.lock
+	Logger      *slog.Logger
 
 	// Objects lists objects of the cluster, for hooks; nil: they see none.
 	Objects  func(context.Context, *connect.Request[api.ListRequest]) (*connect.ServerStreamForClient[api.ListReply], error)
@@ -99,6 +106,9 @@ func (c *Config) Validate() error {
 	need(c.System != nil, "the process system")
 	need(c.Accounts != nil, "the accounts")
 	need(c.Logger != nil, "the logger")
+	if c.NodeName != "" && !c.NodeName.Valid() {
+		errs = append(errs, fmt.Errorf("mom configuration: no vnode can be called %q (PBS_MOM_NODE_NAME)", c.NodeName))
+	}
 	return errors.Join(errs...)
 }
 
@@ -120,6 +130,24 @@ func (c *Config) cookie() (string, error) {
 		return "", fmt.Errorf("make job cookie: %w", err)
 	}
 	return hex.EncodeToString(b[:]), nil
+}
+
+// natural is the name of the natural vnode.
+func (c *Config) natural() string { return cmp.Or(string(c.NodeName), string(c.Host)) }
+
+// environment is the path of the file of variables for all jobs.
+func (c *Config) environment() string { return cmp.Or(c.Environment, c.path("pbs_environment")) }
+
+// judgeEnvironment refuses a file that others could change: of one outside of the home, also the folders on the way to it.
+func (c *Config) judgeEnvironment() error {
+	path := c.environment()
+	if c.Environment == "" {
+		return own.Closed(path)
+	}
+	if err := own.Program(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func (c *Config) path(parts ...string) string {

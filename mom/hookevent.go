@@ -263,7 +263,7 @@ func (s hookSource) Objects(ctx context.Context, kind, name string, yield func(h
 // newRuntime returns what runs the scripts of the host.
 func (c *Config) newRuntime() *hook.Runtime {
 	return hook.NewRuntime(hook.Options{
-		Dir: filepath.Join(c.Home, "mom_priv", "hooks"), Host: pbs.ShortHost(c.Host), Logger: c.Logger, ConfFile: c.ConfFile,
+		Dir: filepath.Join(c.Home, "mom_priv", "hooks"), Host: pbs.ShortHost(c.Host), Node: string(c.NodeName), Logger: c.Logger, ConfFile: c.ConfFile,
 		Conf: map[string]string{"PBS_HOME": c.Home}, Elsewhere: c.Elsewhere,
 	})
 }

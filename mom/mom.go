@@ -54,7 +54,7 @@ func New(c Config) (*Mom, error) {
 	}
 	m := &Mom{config: c, stop: make(chan bool, 2), again: make(chan struct{}, 1), remeasure: make(chan struct{}, 1), reelim: make(chan struct{}, 1)}
 	m.log = daylog.New(c.path("mom_logs"), "pbs_mom", daylog.Options{
-		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask, Head: c.LogHead, File: c.LogFile,
+		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask, Head: c.LogHead, Syslog: c.Syslog, File: c.LogFile,
 	})
 	m.lines = lines{m.log, c.Logger}
 	m.meter = newMeter(c.Registry, c.Reporter)
@@ -110,10 +110,10 @@ func (m *Mom) load() error {
 	if m.config.Settings != "" { // it must be there, and lies in folders that Run has not closed
 		config, judge = m.config.Settings, own.Program
 	}
-	err := errors.Join(judge(config), own.Closed(m.config.path("pbs_environment")))
+	err := errors.Join(judge(config), m.config.judgeEnvironment())
 	var s settings
 	if err == nil {
-		s, err = readSettings(config, m.config.path("pbs_environment"), m.config.TmpDir)
+		s, err = readSettings(config, m.config.environment(), m.config.TmpDir)
 	}
 	if err == nil {
 		_, err = m.config.vnodes()

@@ -135,7 +135,7 @@ func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
 	req := &api.RegisterRequest{
 		Host: string(c.Host), Address: c.Address, GossipAddress: c.GossipAddress,
 		BootId: c.System.BootID(), SpoolId: l.spool.ID(), Version: pbs.Version, Vnodes: m.withAmounts(vnodes),
-		FenceSeconds: l.fence.held(), Trouble: l.trouble(), Epoch: l.spool.Epoch(),
+		FenceSeconds: l.fence.held(), Trouble: l.trouble(), Epoch: l.spool.Epoch(), NodeName: string(c.NodeName),
 	}
 	req.Busy, req.JudgesLoad = l.busy.Load(), m.settings.Load().load.most > 0
 	req.ForEpoch = cmp.Or(l.entering.Load(), req.GetEpoch())

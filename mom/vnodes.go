@@ -163,7 +163,7 @@ func (c *Config) vnodes() ([]*api.VnodeReport, error) {
 }
 
 func (c *Config) offer(lines []definition) []*api.VnodeReport {
-	natural := newVnode(string(c.Host), string(c.Host))
+	natural := newVnode(c.natural(), string(c.Host))
 	if c.Probe != nil {
 		hw := c.Probe()
 		set(natural, "resources_available", "arch", hw.Arch)

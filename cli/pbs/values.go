@@ -30,7 +30,8 @@ func (r *request) path(v string) (string, bool) {
 	return file, true
 }
 
-// outputs sends what the job prints to the host that pbs.conf names, as files that are called as those on this host would be.
+// outputs sends what the job prints to the host that pbs.conf names, as files that are called as those on this host would be:
+// by the name that the job has when hooks have seen it.
 func (r *request) outputs() {
 	host := r.env.OutputHost()
 	if host == "" || r.interactive() {
@@ -40,7 +41,7 @@ func (r *request) outputs() {
 		if r.value(f.name) != "" {
 			continue
 		}
-		path := host + ":" + strings.TrimSuffix(r.directory(), "/") + "/" + r.value("Job_Name") + f.ext + "^job_number^"
+		path := host + ":" + strings.TrimSuffix(r.directory(), "/") + "/^job_name^" + f.ext + "^job_number^"
 		if r.value("array_indices_submitted") != "" {
 			path += ".^array_index^"
 		}

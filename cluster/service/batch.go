@@ -26,6 +26,10 @@ type Batch struct {
 	Blobs BlobKeeper
 	Loads *load.Table
 	Home  string
+	// Resolve asks the name service for the addresses of a host; nil: there is none.
+	Resolve func(ctx context.Context, host string) ([]string, error)
+	// OutputHost is where output goes of jobs that name no host; empty: where they were submitted.
+	OutputHost string
 }
 
 // change carries out a request that changes the state: prepare parses and

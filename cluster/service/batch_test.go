@@ -12,6 +12,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/mom/hook"
 	"rampart/transport"
 	"rampart/transport/api"
 )
@@ -381,6 +382,30 @@ func TestManage_Refusals(t *testing.T) {
 }
 
 // TestPathsOfTheSubmitter: a client says only where on its host the output goes.
+// Where pbs.conf names a host for output that has none, its files have the name that hooks have given the job.
+func TestSubmit_OutputHost(t *testing.T) {
+	for _, c := range []struct {
+		conf  string
+		attrs []*api.Attribute
+		want  string
+	}{
+		{"", []*api.Attribute{set("Output_Path", "files:/w/^job_name^.o^job_number^")}, "files:/w/renamed.o0"},
+		{"files", nil, "files:/w/renamed.o0"},
+		{"files", []*api.Attribute{set("array_indices_submitted", "1-3")}, "files:/w/renamed.o0.^array_index^"},
+		{"files", []*api.Attribute{set("Output_Path", "/w/out")}, "h:/w/out"},
+		{"files", []*api.Attribute{set("interactive", "True")}, "h:/w/renamed.o0"},
+		{"", nil, "h:/w/renamed.o0"},
+	} {
+		b, _ := hookedBench(t, "queuejob", func(*hook.Event) *hook.Outcome { return accepted(map[string]string{"Job_Name": "renamed"}) })
+		b.Batch.OutputHost = c.conf
+		id := b.mustSubmit("ann@h", append(c.attrs, set("Job_Name", "named"), set("Variable_List", "PBS_O_WORKDIR=/w/"))...)
+		j, _ := b.store.View().Job(pbs.JobID(id))
+		if got, _ := j.Attrs.Get("Output_Path", ""); got != c.want {
+			t.Errorf("%q, %v: %s, want %s", c.conf, c.attrs, got, c.want)
+		}
+	}
+}
+
 func TestPathsOfTheSubmitter(t *testing.T) {
 	for path, want := range map[string]string{
 		"/home/ann/out": "login1:/home/ann/out", "hosta:/data/out": "hosta:/data/out", "/data/a:b": "login1:/data/a:b",

@@ -57,6 +57,9 @@ func (s *Report) Register(ctx context.Context, r *connect.Request[api.RegisterRe
 		up.Epoch, up.Told, up.For = r.Msg.GetEpoch(), r.Msg.GetToldSeq(), r.Msg.GetForEpoch()
 		up.Busy, up.JudgesLoad = r.Msg.GetBusy(), r.Msg.GetJudgesLoad()
 	}
+	if named := pbs.VnodeName(r.Msg.GetNodeName()); named.Valid() && atLevel(v, command.LevelObjects) == nil {
+		up.NodeName = named
+	}
 	for _, t := range r.Msg.GetTasks() {
 		run := command.ReportedTask{Job: pbs.JobID(t.GetJob()), RunCount: pbs.RunCount(t.GetRunCount())}
 		switch {

@@ -99,6 +99,10 @@ type Config struct {
 	Blobs   BlobKeeper     // has the scripts of jobs that are too large for the log
 	Backups func() Backups // that this replica has made on schedule; nil: it makes none
 	Home    string         // PBS_HOME, for those who ask where files are
+	// Resolve asks the name service for the addresses of a host; nil: there is none.
+	Resolve func(ctx context.Context, host string) ([]string, error)
+	// OutputHost is where output goes of jobs that name no host: PBS_OUTPUT_HOST_NAME of pbs.conf; empty: where they were submitted.
+	OutputHost string
 	// Moms tells what the moms run that gossip hears; nil: nothing is known.
 	Moms func() []Build
 	// Agent returns the client of a host's mom at HOST:PORT; nil: none can be reached.
@@ -158,7 +162,7 @@ func New(c Config) Services {
 	b := base{c.Replica, c.Accounts, c.Log, c.Logger, c.Clock, newRequests(), newTurns()}
 	held := &deadlines{held: map[pbs.HostName]int64{}}
 	return Services{
-		Batch:     &Batch{base: b, Scheduler: c.Scheduler, Agent: c.Agent, Hooks: c.Hooks, Blobs: c.Blobs, Loads: c.Loads, Home: c.Home},
+		Batch:     &Batch{base: b, Scheduler: c.Scheduler, Agent: c.Agent, Hooks: c.Hooks, Blobs: c.Blobs, Loads: c.Loads, Home: c.Home, OutputHost: c.OutputHost},
 		Blobs:     &Blobs{base: b, keeper: c.Blobs},
 		Cluster:   &Cluster{base: b, CA: c.CA, Logins: c.Logins, Ledger: c.Ledger, Blobs: c.Blobs, Moms: c.Moms},
 		Halt:      &Halt{base: b, EndReplica: c.EndReplica, EndSelf: c.EndSelf, EndMom: c.EndMom, deadlines: held},

@@ -12,6 +12,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
 )
@@ -36,6 +37,9 @@ func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest
 			err = b.queueJob(ctx, p, job)
 		}
 		if err == nil {
+			b.outputs(job)
+		}
+		if err == nil {
 			err = b.detach(ctx, job)
 		}
 		return []command.Command{job}, err
@@ -44,6 +48,27 @@ func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest
 		b.postQueued(ctx, result.Job)
 	}
 	return reply(&api.SubmitReply{Job: string(result.Job)}, err)
+}
+
+// outputs sends the output of a job whose host nobody has said to the one that pbs.conf of the replica names, by the
+// name that the job has now that hooks have seen it.
+func (b *Batch) outputs(job *command.SubmitJob) {
+	vars, _ := job.Attributes.Get("Variable_List", "")
+	dir, known := attr.Variable(vars, "PBS_O_WORKDIR")
+	if on, _ := job.Attributes.Get("interactive", ""); b.OutputHost == "" || !known || on == "True" {
+		return
+	}
+	_, array := job.Attributes.Get("array_indices_submitted", "")
+	for _, f := range []struct{ name, ext string }{{"Output_Path", ".o"}, {"Error_Path", ".e"}} {
+		if _, said := job.Attributes.Get(f.name, ""); said {
+			continue
+		}
+		path := b.OutputHost + ":" + strings.TrimSuffix(dir, "/") + "/" + state.JobName + f.ext + state.JobNumber
+		if array {
+			path += "." + state.ArrayIndex
+		}
+		job.Attributes = job.Attributes.Set(f.name, "", path)
+	}
 }
 
 // postQueuedFor bounds the wait for hooks of postqueuejob: the job is queued, whatever they do.

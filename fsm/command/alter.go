@@ -93,7 +93,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return err
 		}
 	}
-	setPaths(&next)
+	setPaths(tx, &next)
 	if next.Name != j.Name && next.Single() {
 		single(tx, &next)
 		unhold(&next, m.At)

@@ -28,6 +28,7 @@ type HostUp struct {
 	For           uint64          `cbor:"14,keyasint,omitempty"` // no order of another epoch was obeyed since the runs were listed; 0: it does not say
 	Busy          bool            `cbor:"15,keyasint,omitempty"` // its load is too high for new jobs
 	JudgesLoad    bool            `cbor:"16,keyasint,omitempty"` // it has thresholds for that
+	NodeName      pbs.VnodeName   `cbor:"17,keyasint,omitempty"` // of its natural vnode; empty: the host's
 }
 
 // ReportedTask is a run that a mom knows.
@@ -74,6 +75,10 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	next.Registered, next.GivenUp, next.Trouble = next.Registered+1, false, c.Trouble
 	next.Busy, next.JudgesLoad = c.Busy, c.JudgesLoad
+	if _, own := tx.Vnode(pbs.VnodeName(c.Host)); own && c.NodeName == "" && h.NodeName != "" && h.Natural == h.NodeName {
+		next.Natural = "" // it goes by the host's name again
+	}
+	next.NodeName = c.NodeName
 	if next.Fence = state.LongerFence(h.Fence, tx.Server().Fence()); h.Registered == 0 {
 		next.Fence = tx.Server().Fence() // it holds no deadline of ours yet
 	}
@@ -170,6 +175,15 @@ func (c *HostUp) adopt(tx *state.Tx) {
 	if next.Natural != "" && reports(next.Natural) {
 		next.Natural = ""
 	}
+	if c.NodeName != "" {
+		v, there := tx.Vnode(c.NodeName)
+		switch {
+		case !there:
+			next.Natural = c.NodeName
+		case c.owns(tx, v):
+			next.Natural, next.Removed = c.NodeName, false
+		}
+	}
 	if _, there := tx.Vnode(own); next.Natural == "" && !there {
 		first := uint64(0)
 		for v := range tx.VnodesOf(c.Host) {
@@ -179,9 +193,24 @@ func (c *HostUp) adopt(tx *state.Tx) {
 			}
 		}
 	}
-	if next.Natural != h.Natural {
+	if next.Natural != h.Natural || next.Removed != h.Removed {
 		tx.PutHost(&next)
 	}
+}
+
+// owns tells whether a vnode is of the host. One that was made by the name that the mom gives its natural vnode, without a word of
+// whose it is, becomes so, unless there is a host of that name.
+func (c *HostUp) owns(tx *state.Tx, v *state.Vnode) bool {
+	if v.Host == c.Host {
+		return true
+	}
+	if _, other := tx.Host(v.Host); other || v.Host != pbs.HostName(c.NodeName) {
+		return false
+	}
+	next := *v
+	next.Host = c.Host
+	tx.PutVnode(&next)
+	return true
 }
 
 // vnodesOf returns the vnodes of a host, so that they can be changed on the way.

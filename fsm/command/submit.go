@@ -83,7 +83,7 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if j.Array != nil {
 		j.ID = pbs.NewArrayID(j.Seq, tx.Cluster().Name)
 	}
-	setPaths(j)
+	setPaths(tx, j)
 	why, err := link(tx, j, wanted)
 	if err != nil {
 		return err
@@ -297,7 +297,7 @@ func checkLimits(tx *state.Tx, q *state.Queue, j *state.Job) error {
 // setPaths fills in where stdout and stderr go when the user did not say:
 // NAME.oSEQ in the directory from which the job was submitted, of an array with the
 // index of each subjob behind. To a host alone they go by that name too, into the home there.
-func setPaths(j *state.Job) {
+func setPaths(tx *state.Tx, j *state.Job) {
 	vars, _ := j.Attrs.Get("Variable_List", "")
 	host, _ := attr.Variable(vars, "PBS_O_HOST")
 	dir, _ := attr.Variable(vars, "PBS_O_WORKDIR")
@@ -319,6 +319,9 @@ func setPaths(j *state.Job) {
 		case strings.HasSuffix(path, ":") && !strings.Contains(path, "/"):
 			j.Attrs = j.Attrs.Set(f.name, "", path+name)
 		case strings.Contains(path, state.JobNumber):
+			if tx.Cluster().FeatureLevel >= LevelObjects {
+				path = strings.ReplaceAll(path, state.JobName, j.Name)
+			}
 			j.Attrs = j.Attrs.Set(f.name, "", strings.ReplaceAll(path, state.JobNumber, strconv.FormatUint(j.Seq, 10)))
 		}
 	}

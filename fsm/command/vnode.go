@@ -22,7 +22,7 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	switch c.Verb {
 	case VerbCreate:
 		var host pbs.HostName
-		host, changes = c.mom()
+		host, changes = c.mom(tx)
 		switch {
 		case ok && (v.Host != host || !asReported(tx, v)):
 			return pbs.Refuse(pbs.NodeExists)
@@ -122,9 +122,17 @@ func remove(tx *state.Tx, v *state.Vnode, removed bool) {
 }
 
 // mom returns the host to which a new vnode belongs, which Mom names or the vnode's own name
-// is, and the other changes.
-func (c *ManageVnode) mom() (host pbs.HostName, rest []AttrChange) {
+// is, and the other changes. A host goes by its name, and by the one that its mom gives its natural vnode.
+func (c *ManageVnode) mom(tx *state.Tx) (host pbs.HostName, rest []AttrChange) {
 	host = pbs.HostName(c.Vnode)
+	if _, known := tx.Host(host); !known && tx.Cluster().FeatureLevel >= LevelObjects {
+		for h := range tx.Hosts() {
+			if h.NodeName == c.Vnode {
+				host = h.Name
+				break
+			}
+		}
+	}
 	for _, ch := range c.Changes {
 		if ch.Entry.Name == "Mom" {
 			host = pbs.HostName(ch.Entry.Value)

@@ -35,6 +35,9 @@ const ArrayIndex = "^array_index^"
 // it is queued.
 const JobNumber = "^job_number^"
 
+// JobName is where the name of a job stands in the paths of its output: hooks may give it another before it is queued.
+const JobName = "^job_name^"
+
 // IsSubjob tells whether the job is a subjob of an array.
 func (j *Job) IsSubjob() bool { return j.Sub > 0 }
 

@@ -223,6 +223,9 @@ type Host struct {
 	// mom has such a threshold.
 	Busy       bool `cbor:"46,keyasint,omitempty"`
 	JudgesLoad bool `cbor:"47,keyasint,omitempty"`
+
+	// NodeName is what its mom calls its natural vnode; empty: by the host's name.
+	NodeName pbs.VnodeName `cbor:"48,keyasint,omitempty"`
 }
 
 // Job is one job. Times are zero until they happened.

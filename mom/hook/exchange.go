@@ -29,6 +29,7 @@ type data struct {
 	*Event
 	Hook      map[string]string `json:"hook"`
 	Host      string            `json:"host,omitempty"`
+	Node      string            `json:"node,omitempty"`
 	Conf      map[string]string `json:"conf,omitempty"`
 	ConfFile  string            `json:"conf_file,omitempty"`
 	Config    string            `json:"config,omitempty"`

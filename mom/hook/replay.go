@@ -36,7 +36,7 @@ func Replay(ctx context.Context, saved, script string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	r := NewRuntime(Options{Dir: dir, Host: req.Data.Host, Conf: req.Data.Conf, ConfFile: req.Data.ConfFile, Logger: slog.New(slog.DiscardHandler)})
+	r := NewRuntime(Options{Dir: dir, Host: req.Data.Host, Node: req.Data.Node, Conf: req.Data.Conf, ConfFile: req.Data.ConfFile, Logger: slog.New(slog.DiscardHandler)})
 	defer r.Close()
 	user := req.User
 	if os.Geteuid() != 0 {

@@ -24,6 +24,7 @@ type Options struct {
 	Dir    string // where the library is put, below a folder of its own: only the daemon may write there
 	Python string // the interpreter; empty: it is looked for
 	Host   string // short name of this host
+	Node   string // name of its natural vnode; empty: the host's
 	Conf   map[string]string
 	// ConfFile is the path of the host's configuration file.
 	ConfFile string
@@ -244,7 +245,7 @@ func (r *Runtime) do(ctx context.Context, run Run, exchange func(*request) (*Ans
 		hook[name] = value
 	}
 	req := &request{Script: run.Script, User: run.User, Dir: run.Dir, Data: data{
-		Event: run.Event, Hook: hook, Host: r.opts.Host, Conf: r.opts.Conf, ConfFile: r.opts.ConfFile,
+		Event: run.Event, Hook: hook, Host: r.opts.Host, Node: r.opts.Node, Conf: r.opts.Conf, ConfFile: r.opts.ConfFile,
 		Config: run.Config, Path: run.Path, Resources: run.Resources,
 	}}
 	began := time.Now()

@@ -91,6 +91,7 @@ type RegisterRequest struct {
 	ToldSeq       uint64                 `protobuf:"varint,13,opt,name=told_seq,json=toldSeq,proto3" json:"told_seq,omitempty"`                // of the last fact that was acknowledged to the mom
 	Busy          bool                   `protobuf:"varint,15,opt,name=busy,proto3" json:"busy,omitempty"`                                     // as in LeaseRequest
 	JudgesLoad    bool                   `protobuf:"varint,16,opt,name=judges_load,json=judgesLoad,proto3" json:"judges_load,omitempty"`       // the mom has thresholds for that
+	NodeName      string                 `protobuf:"bytes,17,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`              // of the natural vnode; empty: it has the host's
 	ForEpoch      uint64                 `protobuf:"varint,14,opt,name=for_epoch,json=forEpoch,proto3" json:"for_epoch,omitempty"`             // no order of another epoch was or will be obeyed since the tasks were listed; 0: the mom does not say
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -229,6 +230,13 @@ func (x *RegisterRequest) GetJudgesLoad() bool {
 		return x.JudgesLoad
 	}
 	return false
+}
+
+func (x *RegisterRequest) GetNodeName() string {
+	if x != nil {
+		return x.NodeName
+	}
+	return ""
 }
 
 func (x *RegisterRequest) GetForEpoch() uint64 {
@@ -2178,7 +2186,7 @@ var File_report_proto protoreflect.FileDescriptor
 const file_report_proto_rawDesc = "" +
 	"\n" +
 	"\freport.proto\x12\n" +
-	"rampart.v1\x1a\fcommon.proto\"\xeb\x03\n" +
+	"rampart.v1\x1a\fcommon.proto\"\x88\x04\n" +
 	"\x0fRegisterRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x17\n" +
@@ -2197,6 +2205,7 @@ const file_report_proto_rawDesc = "" +
 	"\x04busy\x18\x0f \x01(\bR\x04busy\x12\x1f\n" +
 	"\vjudges_load\x18\x10 \x01(\bR\n" +
 	"judgesLoad\x12\x1b\n" +
+	"\tnode_name\x18\x11 \x01(\tR\bnodeName\x12\x1b\n" +
 	"\tfor_epoch\x18\x0e \x01(\x04R\bforEpoch\"X\n" +
 	"\vVnodeReport\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +

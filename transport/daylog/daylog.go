@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,7 @@ type Options struct {
 	Mask     uint16         // events that are written; 0 writes only forced ones
 	KeepDays int            // older files are removed when one is begun; 0: none are
 	File     string         // the path of the one file that has all lines, of whatever day; empty: each day has its own
+	Syslog   Syslog         // where lines go besides
 	Head     []string       // what the daemon says of itself whenever it opens a file; none: not even that it does
 }
 
@@ -45,6 +47,8 @@ type Log struct {
 	opts Options
 	day  string
 	file *os.File
+
+	system net.Conn // to the system's log; nil: there is none yet
 }
 
 // New returns a log in the folder dir, which is made with the first line, for the
@@ -84,6 +88,12 @@ func (l *Log) WriteAs(daemon string, at time.Time, event uint16, class, object, 
 		return nil
 	}
 	at = at.In(l.opts.Location)
+	if l.opts.Syslog.on() {
+		l.tellSystemLocked(daemon, at, event, class, object, text)
+		if l.opts.Syslog.Only {
+			return nil
+		}
+	}
 	day := at.Format(dayForm)
 	if l.opts.File != "" {
 		day = ""
@@ -145,6 +155,10 @@ func (l *Log) CloseMoved() error {
 }
 
 func (l *Log) closeLocked() error {
+	if l.system != nil {
+		_ = l.system.Close()
+		l.system = nil
+	}
 	if l.file == nil {
 		return nil
 	}

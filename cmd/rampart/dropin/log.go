@@ -15,7 +15,7 @@ type journal struct {
 }
 
 func newJournal(dir, daemon, class string, mask uint16) journal {
-	return journal{daylog.New(dir, daemon, daylog.Options{HighRes: home.HighRes(), Mask: mask}), class, dir, mask}
+	return journal{daylog.New(dir, daemon, daylog.Options{HighRes: home.HighRes(), Mask: mask, Syslog: home.Syslog()}), class, dir, mask}
 }
 
 // say writes a line; that it cannot be written has nobody to be told to.

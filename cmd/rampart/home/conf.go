@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"rampart/cli"
+	"rampart/transport/daylog"
 )
 
 // Conf returns a setting of this host: the environment's, else that of pbs.conf, which
@@ -29,6 +31,24 @@ func Conf(key string) string {
 // HighRes tells whether the lines of PBS's logs have microseconds (specification: logs
 // section 1).
 func HighRes() bool { return Conf("PBS_LOG_HIGHRES_TIMESTAMP") == "1" }
+
+// Syslog returns which lines of logs go to the log of the operating system, as pbs.conf says.
+func Syslog() daylog.Syslog {
+	number := func(key string) int {
+		n, _ := strconv.Atoi(Conf(key)) // what is no number is as if it were not there
+		return n
+	}
+	return daylog.Syslog{Facility: number("PBS_SYSLOG"), Severity: number("PBS_SYSLOGSEVR"), Only: Conf("PBS_LOCALLOG") == "0"}
+}
+
+// Path returns a setting that is the absolute path of a file or folder, "" if it is none.
+func Path(key string) string {
+	path := Conf(key)
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	return filepath.Clean(path)
+}
 
 // SCP returns the program that copies files of jobs to hosts that are not in the cluster: that
 // of pbs.conf, else the system's, "" if there is none.

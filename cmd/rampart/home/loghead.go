@@ -28,7 +28,7 @@ func LogHead() []string {
 	lines := []string{
 		"pbs_version=" + pbs.Version,
 		"pbs_build=rampart " + build.Version(),
-		fmt.Sprintf("hostname=%s;pbs_leaf_name=%s;pbs_mom_node_name=N/A", host, cmp.Or(Conf("PBS_LEAF_NAME"), "N/A")),
+		fmt.Sprintf("hostname=%s;pbs_leaf_name=%s;pbs_mom_node_name=%s", host, cmp.Or(Conf("PBS_LEAF_NAME"), "N/A"), cmp.Or(Conf("PBS_MOM_NODE_NAME"), "N/A")),
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()

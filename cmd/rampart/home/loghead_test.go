@@ -12,12 +12,13 @@ import (
 // TestLogHead names version, host and each interface that has an address.
 func TestLogHead(t *testing.T) {
 	t.Setenv("PBS_LEAF_NAME", "leaf1")
+	t.Setenv("PBS_MOM_NODE_NAME", "10.0.0.7")
 	head := "\n" + strings.Join(LogHead(), "\n") + "\n"
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	wanted := []string{"\npbs_version=" + pbs.Version + "\n", "\npbs_build=", "\nhostname=" + host + ";pbs_leaf_name=leaf1;pbs_mom_node_name=N/A\n"}
+	wanted := []string{"\npbs_version=" + pbs.Version + "\n", "\npbs_build=", "\nhostname=" + host + ";pbs_leaf_name=leaf1;pbs_mom_node_name=10.0.0.7\n"}
 	all, err := net.Interfaces()
 	if err != nil {
 		t.Fatal(err)

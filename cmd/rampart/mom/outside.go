@@ -15,6 +15,7 @@ import (
 	"rampart/mom/load"
 	"rampart/mom/proc"
 	"rampart/transport"
+	"rampart/transport/daylog"
 )
 
 // Outside is what a mom needs beyond the files of its home. Run takes it from the
@@ -35,6 +36,12 @@ type Outside struct {
 	Tasks  func(ctx context.Context) (net.Listener, error)
 	// LogHead is what the log says of the host and its version whenever it is opened; empty: nothing.
 	LogHead []string
+	// Syslog says which lines of the log go to the log of the operating system.
+	Syslog daylog.Syslog
+	// NodeName is the name of the natural vnode; empty: the host's.
+	NodeName string
+	// Environment is the path of the file of variables for all jobs, and TmpDir the parent of their TMPDIR; empty: as mom.Config has them.
+	Environment, TmpDir string
 	// NoSync spares the disk, for tests.
 	NoSync bool
 	// Fault may fail any step of a change of what the mom keeps, for tests: see spool.Options.
@@ -53,7 +60,8 @@ func system(c Config, o Options) (Outside, error) {
 	}
 	out := Outside{
 		Network: transport.System{}, Probe: probe, SwitchUser: os.Geteuid() == 0,
-		Cgroups: &cgroup.Options{}, LogHead: home.LogHead(),
+		Cgroups: &cgroup.Options{}, LogHead: home.LogHead(), Syslog: home.Syslog(), NodeName: home.Conf("PBS_MOM_NODE_NAME"),
+		Environment: home.Path("PBS_ENVIRONMENT"), TmpDir: home.Path("PBS_TMPDIR"),
 		Gateway: func(ctx context.Context) (net.Listener, error) {
 			return transport.ListenUnix(ctx, c.Home.MomGateway(c.Host))
 		},

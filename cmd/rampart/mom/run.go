@@ -150,7 +150,8 @@ func (d *daemon) openMom() (err error) {
 	d.mom, err = agent.New(agent.Config{
 		Host: pbs.HostName(d.config.Host), Home: string(d.config.Home),
 		Address: d.config.Address(), GossipAddress: d.config.Gossip,
-		Adopt: !d.options.KillJobs, HighRes: home.HighRes(), LogHead: d.outside.LogHead, LogFile: d.options.LogFile, Settings: d.options.Settings,
+		Adopt: !d.options.KillJobs, HighRes: home.HighRes(), LogHead: d.outside.LogHead, Syslog: d.outside.Syslog, LogFile: d.options.LogFile, Settings: d.options.Settings,
+		NodeName: pbs.VnodeName(d.outside.NodeName), Environment: d.outside.Environment, TmpDir: d.outside.TmpDir,
 		Reporter: d.asker.Report(), Objects: d.asker.Batch().List, ConfFile: confFile(), Sisters: d.sisters, Socket: d.outside.Socket, System: d.outside.System, Accounts: d.outside.Accounts, Probe: d.outside.Probe, Load: d.outside.Load, Elim: d.outside.Elim, Mover: d.mover, Cgroups: d.outside.Cgroups,
 		Registry: d.metrics, NoSync: d.outside.NoSync, Fault: d.outside.Fault,
 		SwitchUser: d.outside.SwitchUser, SelfUID: uint32(os.Geteuid()), PID: cmp.Or(d.outside.PID, os.Getpid()), Elsewhere: d.outside.Elsewhere, Logger: d.options.Logger,

@@ -15,6 +15,7 @@ import (
 	"rampart/fsm/state"
 	"rampart/mom/hook"
 	"rampart/transport"
+	"rampart/transport/daylog"
 )
 
 // Outside is what a replica needs beyond the files of its home. Run takes it from the
@@ -43,10 +44,14 @@ type Outside struct {
 	Level uint32
 	// LogHead is what the logs say of the host and its version whenever they are opened; empty: nothing.
 	LogHead []string
+	// Syslog says which lines of the logs go to the log of the operating system.
+	Syslog daylog.Syslog
 	// Clock reads the wall clock of the host; nil: time.Now.
 	Clock func() time.Time
 	// Elsewhere is hook.Options'; nil: there is none.
 	Elsewhere *hook.Elsewhere
+	// OutputHost is where output goes of jobs that name no host; empty: where they were submitted.
+	OutputHost string
 	// Process is what the replica's process has been started with.
 	Process Process
 	// Witness sees what becomes of the state; nil: nobody does.
@@ -69,8 +74,8 @@ func system(c Config, logger *slog.Logger) Outside {
 		Resolve: transport.LookupHost,
 		Mail:    mail.Send,
 		Dynamic: runDynamic,
-		LogHead: home.LogHead(),
-		Stores:  func() (store.Backend, error) { return store.OpenFiles(c.Home.Raft(), logger) },
+		LogHead: home.LogHead(), Syslog: home.Syslog(), OutputHost: home.Conf("PBS_OUTPUT_HOST_NAME"),
+		Stores: func() (store.Backend, error) { return store.OpenFiles(c.Home.Raft(), logger) },
 		Gateway: func(ctx context.Context) (net.Listener, error) {
 			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))
 		},

@@ -165,7 +165,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 func (s *Server) openLogs() {
 	host := s.config.Host
-	options := daylog.Options{HighRes: home.HighRes(), Mask: daylog.ServerMask, KeepDays: s.config.LogKeepDays, Head: s.outside.LogHead}
+	options := daylog.Options{HighRes: home.HighRes(), Mask: daylog.ServerMask, KeepDays: s.config.LogKeepDays, Head: s.outside.LogHead, Syslog: s.outside.Syslog}
 	scheds := options
 	options.File, scheds.Mask = s.outside.Process.LogFile, daylog.SchedMask
 	s.serverLog = daylog.New(s.config.Home.ServerLogs(), "Server@"+host, options)
@@ -228,7 +228,7 @@ func (s *Server) isMember(key string) bool {
 func (s *Server) mount() {
 	services := service.New(service.Config{
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
-		Ledger: s.ledger, Leases: s.leases, Loads: s.loads, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), Logger: s.logger,
+		Ledger: s.ledger, Leases: s.leases, Loads: s.loads, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), OutputHost: s.outside.OutputHost, Logger: s.logger,
 		Backups: s.backups, Blobs: s.blobs, Clock: s.outside.Clock,
 		Scheduler: service.Scheduler{
 			Place: s.place, Explain: s.explain, Shares: sched.ShareTree,

@@ -242,7 +242,7 @@ def logjobmsg(jobid, text):
 
 def get_local_nodename():
     """The name of this host's natural vnode."""
-    return _run.host
+    return _run.node
 
 
 def get_local_host_name():
@@ -298,6 +298,7 @@ def _begin(data, channel):
     _objects.schema["resources"] = {**_objects.schema["resources"], **data.get("resources", {})}
     _run.channel, _run.reboot = channel, None
     _run.host = data.get("host", "").split(".")[0]
+    _run.node = data.get("node") or _run.host
     _run.conf, _run.conf_file = data.get("conf", {}), data.get("conf_file", "")
     _run.server = _server_type(channel.ask)
     _run.event = _event(data)
