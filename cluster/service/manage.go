@@ -40,6 +40,9 @@ func (b *Batch) Manage(ctx context.Context, r *connect.Request[api.ManageRequest
 		if err == nil {
 			err = b.ownFolders(p, commands)
 		}
+		if err == nil {
+			err = b.knownHosts(ctx, p.view, r.Msg)
+		}
 		if err == nil && b.AwaitCycle != nil {
 			b.endScheduling(ctx, p.view, commands)
 		}

@@ -162,7 +162,7 @@ func New(c Config) Services {
 	b := base{c.Replica, c.Accounts, c.Log, c.Logger, c.Clock, newRequests(), newTurns()}
 	held := &deadlines{held: map[pbs.HostName]int64{}}
 	return Services{
-		Batch:     &Batch{base: b, Scheduler: c.Scheduler, Agent: c.Agent, Hooks: c.Hooks, Blobs: c.Blobs, Loads: c.Loads, Home: c.Home, OutputHost: c.OutputHost},
+		Batch:     &Batch{base: b, Scheduler: c.Scheduler, Agent: c.Agent, Hooks: c.Hooks, Blobs: c.Blobs, Loads: c.Loads, Home: c.Home, OutputHost: c.OutputHost, Resolve: c.Resolve},
 		Blobs:     &Blobs{base: b, keeper: c.Blobs},
 		Cluster:   &Cluster{base: b, CA: c.CA, Logins: c.Logins, Ledger: c.Ledger, Blobs: c.Blobs, Moms: c.Moms},
 		Halt:      &Halt{base: b, EndReplica: c.EndReplica, EndSelf: c.EndSelf, EndMom: c.EndMom, deadlines: held},

@@ -228,7 +228,7 @@ func (s *Server) isMember(key string) bool {
 func (s *Server) mount() {
 	services := service.New(service.Config{
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
-		Ledger: s.ledger, Leases: s.leases, Loads: s.loads, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), OutputHost: s.outside.OutputHost, Logger: s.logger,
+		Ledger: s.ledger, Leases: s.leases, Loads: s.loads, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), OutputHost: s.outside.OutputHost, Resolve: s.outside.Resolve, Logger: s.logger,
 		Backups: s.backups, Blobs: s.blobs, Clock: s.outside.Clock,
 		Scheduler: service.Scheduler{
 			Place: s.place, Explain: s.explain, Shares: sched.ShareTree,
