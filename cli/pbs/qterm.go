@@ -48,7 +48,7 @@ func qterm() *cli.Command {
 		if err != nil {
 			return err
 		}
-		t := &termination{session: s, halt: halt, kind: kind, moms: opts.Has("m")}
+		t := &termination{session: s, halt: halt, kind: kind, moms: opts.Has("m"), scheds: opts.Has("s")}
 		if err := t.run(ctx, opts.Operands); err != nil {
 			s.fail(err, nil)
 		}
@@ -63,6 +63,8 @@ type termination struct {
 	halt apiconnect.HaltClient
 	kind string
 	moms bool // they are to end, too
+	// scheds are the processes of schedulers on the hosts of the replicas that end: they are to end, too.
+	scheds bool
 }
 
 // run ends all replicas, or those named; the server's own name stands for all.
@@ -76,7 +78,7 @@ func (t *termination) run(ctx context.Context, names []string) error {
 	}
 	var ending []*api.EndingReplica
 	for _, name := range names {
-		r, err := t.halt.Stop(ctx, connect.NewRequest(&api.StopRequest{Replica: name}))
+		r, err := t.halt.Stop(ctx, connect.NewRequest(&api.StopRequest{Replica: name, Scheds: t.scheds}))
 		switch {
 		case errors.Is(err, pbs.Refuse(pbs.NoServer)):
 			t.fail(&cli.Unreachable{Server: name, Err: err}, nil) // the others are there
@@ -90,7 +92,7 @@ func (t *termination) run(ctx context.Context, names []string) error {
 }
 
 func (t *termination) all(ctx context.Context) error {
-	last := &api.StopRequest{Lift: t.kind == "quick", End: true, Moms: t.moms}
+	last := &api.StopRequest{Lift: t.kind == "quick", End: true, Moms: t.moms, Scheds: t.scheds}
 	if t.kind != "quick" {
 		if err := t.drain(ctx); err != nil {
 			return err

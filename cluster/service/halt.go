@@ -19,8 +19,9 @@ import (
 // Halt ends replicas on purpose.
 type Halt struct {
 	base
-	EndReplica func(ctx context.Context, r *state.Replica) error
+	EndReplica func(ctx context.Context, r *state.Replica, scheds bool) error
 	EndSelf    func(after time.Duration)
+	EndScheds  func() // those of this host
 	EndMom     func(ctx context.Context, h *state.Host, r *api.EndMomRequest) error
 	deadlines  *deadlines // that moms hold
 }
@@ -55,10 +56,10 @@ func (h *Halt) stop(ctx context.Context, r *connect.Request[api.StopRequest]) (*
 		return nil, err
 	}
 	if p.perm < attr.Operator {
-		return nil, h.told(deny(p, "Req", "Server", v.Cluster().Name, typeTerm))
+		return nil, h.told(ctx, deny(p, "Req", "Server", v.Cluster().Name, typeTerm))
 	}
 	if name := r.Msg.GetReplica(); name != "" {
-		ending, err := h.endOne(ctx, v, name)
+		ending, err := h.endOne(ctx, v, name, r.Msg.GetScheds())
 		return reply(&api.StopReply{Ending: ending}, err)
 	}
 	if err := atLevel(v, command.LevelObjects); err != nil {
@@ -98,7 +99,7 @@ func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) (*api.
 	if _, err := h.commit(ctx, p.user, &command.HaltServers{Lift: r.GetLift(), End: true}); err != nil {
 		return nil, err
 	}
-	out.Ending = h.endAll(ctx)
+	out.Ending = h.endAll(ctx, r.GetScheds())
 	return out, nil
 }
 
@@ -190,12 +191,15 @@ func (h *Halt) awaitLifted(ctx context.Context) {
 
 // endAll ends the others, and this replica when they are gone: none of them is to lead,
 // and start jobs, in between. Those that it could not ask are among those that it returns.
-func (h *Halt) endAll(ctx context.Context) (ending []*api.EndingReplica) {
+func (h *Halt) endAll(ctx context.Context, scheds bool) (ending []*api.EndingReplica) {
 	v, err := h.present(ctx)
 	if err != nil || h.EndReplica == nil {
 		return nil
 	}
 	defer h.EndSelf(endLast)
+	if scheds {
+		h.endScheds()
+	}
 	var others errgroup.Group
 	for r := range v.Replicas() {
 		ending = append(ending, endingReplica(r))
@@ -205,7 +209,7 @@ func (h *Halt) endAll(ctx context.Context) (ending []*api.EndingReplica) {
 		others.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, endWithin)
 			defer cancel()
-			if err := h.EndReplica(ctx, r); err != nil {
+			if err := h.EndReplica(ctx, r, scheds); err != nil {
 				h.Logger.Warn("end a replica", "replica", r.Name, "error", err)
 			}
 			return nil
@@ -215,10 +219,10 @@ func (h *Halt) endAll(ctx context.Context) (ending []*api.EndingReplica) {
 	return ending
 }
 
-func (h *Halt) endOne(ctx context.Context, v *state.View, name string) ([]*api.EndingReplica, error) {
+func (h *Halt) endOne(ctx context.Context, v *state.View, name string, scheds bool) ([]*api.EndingReplica, error) {
 	for r := range v.Replicas() {
 		if string(r.Name) == name && h.EndReplica != nil {
-			return []*api.EndingReplica{endingReplica(r)}, h.EndReplica(ctx, r)
+			return []*api.EndingReplica{endingReplica(r)}, h.EndReplica(ctx, r, scheds)
 		}
 	}
 	return nil, pbs.Refuse(pbs.NoServer)
@@ -229,12 +233,22 @@ func endingReplica(r *state.Replica) *api.EndingReplica {
 }
 
 // End ends this replica when the answer has gone out.
-func (h *Halt) End(context.Context, *connect.Request[api.EndRequest]) (*connect.Response[api.EndReply], error) {
+func (h *Halt) End(_ context.Context, r *connect.Request[api.EndRequest]) (*connect.Response[api.EndReply], error) {
 	if h.EndSelf == nil {
 		return nil, pbs.Refuse(pbs.NotSupported)
 	}
+	if r.Msg.GetScheds() {
+		h.endScheds()
+	}
 	h.EndSelf(endSoon)
 	return connect.NewResponse(&api.EndReply{}), nil
+}
+
+// endScheds ends the schedulers of this host before its replica: they may have to say that they plan no more.
+func (h *Halt) endScheds() {
+	if h.EndScheds != nil {
+		h.EndScheds()
+	}
 }
 
 // deadlines are those that moms hold as of their last renewals, in seconds by host: what

@@ -3,11 +3,14 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -43,7 +46,7 @@ func TestStop_LiftsTheDeadlinesBeforeTheEnd(t *testing.T) {
 			mu    sync.Mutex // replicas are ended at once
 			ended []pbs.ReplicaName
 		)
-		b.Halt.EndReplica = func(_ context.Context, r *state.Replica) error {
+		b.Halt.EndReplica = func(_ context.Context, r *state.Replica, _ bool) error {
 			mu.Lock()
 			defer mu.Unlock()
 			ended = append(ended, r.Name)
@@ -181,7 +184,7 @@ func TestStop_OneReplica(t *testing.T) {
 		mu    sync.Mutex // replicas are ended at once
 		ended []pbs.ReplicaName
 	)
-	b.Halt.EndReplica = func(_ context.Context, r *state.Replica) error {
+	b.Halt.EndReplica = func(_ context.Context, r *state.Replica, _ bool) error {
 		mu.Lock()
 		defer mu.Unlock()
 		ended = append(ended, r.Name)
@@ -256,7 +259,7 @@ func TestStop_EndsMoms(t *testing.T) {
 			}
 			return nil
 		}
-		b.Halt.EndReplica = func(context.Context, *state.Replica) error { return nil }
+		b.Halt.EndReplica = func(context.Context, *state.Replica, bool) error { return nil }
 		b.Halt.EndSelf = func(time.Duration) { told = append(told, "itself") }
 		if err := b.stop("ann@h", &api.StopRequest{End: true, Moms: true}); pbs.CodeOf(err) != pbs.Unauthorized || len(told) > 0 {
 			t.Errorf("ann ends %v: %v", told, err)
@@ -270,4 +273,54 @@ func TestStop_EndsMoms(t *testing.T) {
 			t.Errorf("told %v, unheard %v", told, reply.Msg.GetUnheard())
 		}
 	})
+}
+
+// The schedulers of the hosts of all replicas that end are to end, too, if somebody asks for it, and before the replica of their host.
+func TestStop_Schedulers(t *testing.T) {
+	b, _ := haltBench(t)
+	b.do(&command.PutReplica{Replica: state.Replica{Name: "s7", Host: "s7"}})
+	var mu sync.Mutex // replicas are ended at once
+	var told []string
+	tell := func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, text)
+	}
+	b.Halt.EndReplica = func(_ context.Context, r *state.Replica, scheds bool) error {
+		tell(fmt.Sprint(r.Name, " ", scheds))
+		return nil
+	}
+	b.Halt.EndScheds = func() { tell("schedulers") }
+	b.Halt.EndSelf = func(time.Duration) { tell("itself") }
+	for _, c := range []struct {
+		ask  *api.StopRequest
+		want []string
+	}{
+		{&api.StopRequest{End: true}, []string{"itself", "s1 false", "s7 false"}},
+		{&api.StopRequest{End: true, Scheds: true}, []string{"itself", "s1 true", "s7 true", "schedulers"}},
+		{&api.StopRequest{Replica: "s7", Scheds: true}, []string{"s7 true"}},
+		{&api.StopRequest{Scheds: true}, nil},
+	} {
+		told = nil
+		if err := b.stop("root@replica:s1", c.ask); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(told)
+		if !slices.Equal(told, c.want) {
+			t.Errorf("%v: %v, want %v", c.ask, told, c.want)
+		}
+	}
+	for _, scheds := range []bool{false, true} {
+		told = nil
+		if _, err := b.Halt.End(t.Context(), connect.NewRequest(&api.EndRequest{Scheds: scheds})); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"itself"}
+		if scheds {
+			want = []string{"schedulers", "itself"}
+		}
+		if !slices.Equal(told, want) {
+			t.Errorf("an end with its schedulers %t: %v", scheds, told)
+		}
+	}
 }

@@ -109,12 +109,14 @@ type Config struct {
 	Agent     func(host, address string) apiconnect.AgentClient
 	Scheduler Scheduler
 
-	// EndReplica asks a replica to end, this one too; EndSelf ends this one in a while. nil: they
+	// EndReplica asks a replica to end, this one too, perhaps with the schedulers of its host; EndSelf ends this one in a while. nil: they
 	// cannot be ended so.
-	EndReplica func(ctx context.Context, r *state.Replica) error
+	EndReplica func(ctx context.Context, r *state.Replica, scheds bool) error
 	// EndMom asks the mom of a host to end; nil: moms cannot be asked.
 	EndMom  func(ctx context.Context, h *state.Host, r *api.EndMomRequest) error
 	EndSelf func(after time.Duration)
+	// EndScheds ends the processes of schedulers on this host; nil: there are none.
+	EndScheds func()
 }
 
 // Scheduler is what requests ask of the scheduler of this replica. Without one all of it is nil.
@@ -165,7 +167,7 @@ func New(c Config) Services {
 		Batch:     &Batch{base: b, Scheduler: c.Scheduler, Agent: c.Agent, Hooks: c.Hooks, Blobs: c.Blobs, Loads: c.Loads, Home: c.Home, OutputHost: c.OutputHost, Resolve: c.Resolve},
 		Blobs:     &Blobs{base: b, keeper: c.Blobs},
 		Cluster:   &Cluster{base: b, CA: c.CA, Logins: c.Logins, Ledger: c.Ledger, Blobs: c.Blobs, Moms: c.Moms},
-		Halt:      &Halt{base: b, EndReplica: c.EndReplica, EndSelf: c.EndSelf, EndMom: c.EndMom, deadlines: held},
+		Halt:      &Halt{base: b, EndReplica: c.EndReplica, EndSelf: c.EndSelf, EndScheds: c.EndScheds, EndMom: c.EndMom, deadlines: held},
 		Members:   &Members{b},
 		Recovery:  &Recovery{b},
 		Report:    &Report{base: b, Blobs: c.Blobs, Leases: c.Leases, Loads: c.Loads, deadlines: held},

@@ -28,6 +28,7 @@ type StopRequest struct {
 	Requeue       bool                   `protobuf:"varint,3,opt,name=requeue,proto3" json:"requeue,omitempty"` // order the end of running jobs: they are queued again, or aborted
 	End           bool                   `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`         // end the replicas; else no job starts for a minute
 	Moms          bool                   `protobuf:"varint,6,opt,name=moms,proto3" json:"moms,omitempty"`       // end the moms of all hosts before the replicas
+	Scheds        bool                   `protobuf:"varint,7,opt,name=scheds,proto3" json:"scheds,omitempty"`   // end the processes of schedulers on the replicas' hosts, too
 	Spare         bool                   `protobuf:"varint,5,opt,name=spare,proto3" json:"spare,omitempty"`     // of running jobs, order the end of those only that can go on from a checkpoint or run again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -94,6 +95,13 @@ func (x *StopRequest) GetEnd() bool {
 func (x *StopRequest) GetMoms() bool {
 	if x != nil {
 		return x.Moms
+	}
+	return false
+}
+
+func (x *StopRequest) GetScheds() bool {
+	if x != nil {
+		return x.Scheds
 	}
 	return false
 }
@@ -212,6 +220,7 @@ func (x *EndingReplica) GetAddress() string {
 
 type EndRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Scheds        bool                   `protobuf:"varint,1,opt,name=scheds,proto3" json:"scheds,omitempty"` // as in StopRequest: those of this host
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -244,6 +253,13 @@ func (x *EndRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use EndRequest.ProtoReflect.Descriptor instead.
 func (*EndRequest) Descriptor() ([]byte, []int) {
 	return file_halt_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *EndRequest) GetScheds() bool {
+	if x != nil {
+		return x.Scheds
+	}
+	return false
 }
 
 type EndReply struct {
@@ -288,22 +304,24 @@ const file_halt_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
 	"halt.proto\x12\n" +
-	"rampart.v1\"\x91\x01\n" +
+	"rampart.v1\"\xa9\x01\n" +
 	"\vStopRequest\x12\x18\n" +
 	"\areplica\x18\x01 \x01(\tR\areplica\x12\x12\n" +
 	"\x04lift\x18\x02 \x01(\bR\x04lift\x12\x18\n" +
 	"\arequeue\x18\x03 \x01(\bR\arequeue\x12\x10\n" +
 	"\x03end\x18\x04 \x01(\bR\x03end\x12\x12\n" +
-	"\x04moms\x18\x06 \x01(\bR\x04moms\x12\x14\n" +
+	"\x04moms\x18\x06 \x01(\bR\x04moms\x12\x16\n" +
+	"\x06scheds\x18\a \x01(\bR\x06scheds\x12\x14\n" +
 	"\x05spare\x18\x05 \x01(\bR\x05spare\"X\n" +
 	"\tStopReply\x121\n" +
 	"\x06ending\x18\x01 \x03(\v2\x19.rampart.v1.EndingReplicaR\x06ending\x12\x18\n" +
 	"\aunheard\x18\x02 \x03(\tR\aunheard\"=\n" +
 	"\rEndingReplica\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\aaddress\x18\x02 \x01(\tR\aaddress\"\f\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\"$\n" +
 	"\n" +
-	"EndRequest\"\n" +
+	"EndRequest\x12\x16\n" +
+	"\x06scheds\x18\x01 \x01(\bR\x06scheds\"\n" +
 	"\n" +
 	"\bEndReply2s\n" +
 	"\x04Halt\x126\n" +

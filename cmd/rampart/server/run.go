@@ -239,7 +239,7 @@ func (s *Server) mount() {
 			},
 			InCycle: s.metrics.sched.InCycle,
 		},
-		EndReplica: s.endReplica, EndSelf: s.endSelf, EndMom: s.endMom,
+		EndReplica: s.endReplica, EndSelf: s.endSelf, EndScheds: s.endScheds, EndMom: s.endMom,
 	})
 	failures := transport.Failures{NotLeader: cluster.ErrNotLeader, Unknown: cluster.ErrOutcomeUnknown}
 	options := serviceOptions(meter.Calls(s.metrics.registry), failures, service.Named(s.replica, s.outside.Resolve), s.logger)
