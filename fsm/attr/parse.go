@@ -91,10 +91,10 @@ func parseText(text string) (string, bool) {
 	return text, text != "" && len(text) <= maxValue && utf8.ValidString(text)
 }
 
-// parseNotes takes text of several lines: what operators note of what they look after.
+// parseNotes takes text with any characters, as a PBS does: what people note of what they look after. Who prints it shows control
+// characters as ^A.
 func parseNotes(text string) (string, bool) {
-	_, ok := parseText(strings.ReplaceAll(text, "\n", " "))
-	return text, ok
+	return text, text != "" && len(text) <= maxValue && utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }
 
 // parseArray drops the blanks around items.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"connectrpc.com/connect"
 
@@ -147,7 +148,12 @@ func shownName(name string) string {
 	if name == attr.RootShares {
 		return treeRoot
 	}
-	return name
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?' // an account may have any characters, and stands in a line here
+		}
+		return r
+	}, name)
 }
 
 func rootName(name string) string {
