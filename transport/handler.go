@@ -35,7 +35,10 @@ type HandlerConfig struct {
 	// Network reaches the leader.
 	Network Network
 	// Login reads a login token. Nil: none is taken.
-	Login  func(token string) (pbs.User, error)
+	Login func(token string) (pbs.User, error)
+	// Logged takes the lines that the leader has written into its server log about requests that this process has passed on. Nil:
+	// nobody does.
+	Logged func(LogLine)
 	Logger *slog.Logger
 }
 
@@ -150,6 +153,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, caller Caller, f
 	case err != nil:
 		h.fail(w, r, err)
 	case self:
+		if forwarded {
+			w, r = withNotes(w, r)
+		}
 		h.here(w, r)
 	default:
 		h.proxy.forward(w, r, caller, address)

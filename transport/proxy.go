@@ -40,6 +40,7 @@ func newLeaderProxy(config HandlerConfig, fail func(http.ResponseWriter, *http.R
 			if t, ok := r.Request.Context().Value(targetKey{}).(target); ok {
 				t.heard()
 			}
+			takeNotes(r.Header, config.Logged)
 			return nil
 		},
 		ErrorLog: slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),

@@ -82,6 +82,7 @@ type process struct {
 	mu      sync.Mutex
 	callers []transport.Caller
 	ids     []string
+	logged  []transport.LogLine // of requests that were passed on
 	answer  func(calls int) error
 	work    func(ctx context.Context) // done before the answer
 	talk    func(*connect.BidiStream[api.TerminalUp, api.TerminalDown]) error
@@ -92,6 +93,11 @@ func (w *world) start(role transport.Role, name string) *process {
 	p := &process{id: w.identity(role, pbs.HostName(name))}
 	config := transport.HandlerConfig{
 		Identity: p.id, Network: w.net.Host(name), Logger: slog.New(slog.DiscardHandler), Login: login.Verifier(w.ca),
+	}
+	config.Logged = func(l transport.LogLine) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.logged = append(p.logged, l)
 	}
 	if role == transport.RoleReplica {
 		config.Silent = p.silent.Load

@@ -81,7 +81,7 @@ func (c *base) attempt(ctx context.Context, id pbs.RequestID, body uint64, prepa
 		}
 		refused = err
 	}
-	return state.Result{}, c.told(refused)
+	return state.Result{}, c.told(ctx, refused)
 }
 
 // changeJob is change for a request about one job.

@@ -159,7 +159,7 @@ func (c *base) onlyManagers(ctx context.Context) error {
 		return err
 	}
 	if p.perm < attr.Manager {
-		return c.told(deny(p, "Req", "Server", v.Cluster().Name, typeManage))
+		return c.told(ctx, deny(p, "Req", "Server", v.Cluster().Name, typeManage))
 	}
 	return nil
 }

@@ -88,11 +88,9 @@ func (b *Batch) ImportHook(ctx context.Context, r *connect.Request[api.ImportHoo
 		}
 		return []command.Command{&command.ImportHook{Name: h.Name, Kind: kind, Body: r.Msg.GetContent()}}, nil
 	})
-	if err == nil && r.Msg.GetKind() == api.HookFileKind_HOOK_FILE_KIND_SCRIPT && b.Log != nil { // as PBS tells of it
+	if err == nil && r.Msg.GetKind() == api.HookFileKind_HOOK_FILE_KIND_SCRIPT { // as PBS tells of it
 		text := "Compiling script file: <" + filepath.Join(b.Home, "server_priv", "hooks", r.Msg.GetHook()+".PY") + ">"
-		if err := b.Log.Write(began, pbs.LogDebug3, "Svr", "pbs_python_check_and_compile_script", text); err != nil {
-			b.Logger.Error("write the server log", "error", err)
-		}
+		b.say(ctx, pbs.LogDebug3, "Svr", "pbs_python_check_and_compile_script", text)
 	}
 	b.managed(ctx, began, importOf(r.Msg), err)
 	return reply(&api.ImportHookReply{Overwritten: result.Overwritten}, err)
@@ -109,7 +107,7 @@ func (b *Batch) ExportHook(ctx context.Context, r *connect.Request[api.ExportHoo
 		return nil, err
 	}
 	if err := mayHooks(p, r.Msg.GetHook()); err != nil {
-		return nil, b.told(err)
+		return nil, b.told(ctx, err)
 	}
 	h, err := hookOf(v, r.Msg.GetHook(), r.Msg.GetBuiltin())
 	if err != nil {

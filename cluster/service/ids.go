@@ -1,10 +1,10 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -144,12 +144,10 @@ func denyJob(p person, j *state.Job, request int) error {
 }
 
 // told logs a refusal for lack of permission and returns the error as it was.
-func (c *base) told(err error) error {
+func (c *base) told(ctx context.Context, err error) error {
 	if n, ok := errors.AsType[*noted](err); ok {
 		for _, text := range n.lines {
-			if err := c.Log.Write(time.Now(), n.event, n.class, n.object, text); err != nil {
-				c.Logger.Error("write the server log", "error", err)
-			}
+			c.say(ctx, n.event, n.class, n.object, text)
 		}
 		return n.error
 	}
@@ -157,8 +155,6 @@ func (c *base) told(err error) error {
 	if !ok {
 		return err
 	}
-	if err := c.Log.Write(time.Now(), pbs.LogSecurity, d.class, d.object, d.text); err != nil {
-		c.Logger.Error("write the server log", "error", err)
-	}
+	c.say(ctx, pbs.LogSecurity, d.class, d.object, d.text)
 	return d.Unwrap()
 }

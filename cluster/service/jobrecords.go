@@ -36,7 +36,7 @@ func (c *Cluster) jobRecords(ctx context.Context, r *api.JobRecordsRequest, send
 	}
 	id, days, err := c.recordsWanted(ctx, v, r)
 	if err != nil {
-		return c.told(err)
+		return c.told(ctx, err)
 	}
 	msg := &api.JobRecordsReply{Job: string(id), Zone: v.Server().Get("timezone"), Now: v.Now().Unix()}
 	soon, cancel := context.WithTimeout(ctx, writtenWithin)

@@ -25,7 +25,7 @@ func (b *Batch) JobScript(ctx context.Context, r *connect.Request[api.JobScriptR
 		return err
 	}
 	if err := mayChange(p, j, typeStatus); err != nil {
-		return b.told(err)
+		return b.told(ctx, err)
 	}
 	if _, there := v.Script(j.ID); !there {
 		return pbs.Errorf(pbs.InvalidRequest, "%s has no script: it was submitted without one, or is over", j.ID)

@@ -35,17 +35,23 @@ var statusTypes = map[api.ObjectKind]int{
 	api.ObjectKind_OBJECT_KIND_PBSHOOK: typeStatusHook,
 }
 
-// received logs a request that has come, in the words of PBS. Where PBS has the number of a socket, it is the port of whoever is at the other end of the
-// connection, 0 if there is none.
-func (c *base) received(ctx context.Context, peer connect.Peer, number int) {
+// say writes a line into the server log of this replica and, of a request that came by another one, into that one's, too.
+func (c *base) say(ctx context.Context, event uint16, class, object, text string) {
 	if c.Log == nil {
 		return
 	}
-	_, port, _ := net.SplitHostPort(peer.Addr)
-	text := fmt.Sprintf("Type %d request received from %s, sock=%s", number, asker(ctx), cmp.Or(port, "0"))
-	if err := c.Log.Write(time.Now(), pbs.LogDebug2, "Req", "", text); err != nil {
+	if err := c.Log.Write(time.Now(), event, class, object, text); err != nil {
 		c.Logger.Error("write the server log", "error", err)
 	}
+	transport.Note(ctx, transport.LogLine{Event: event, Class: class, Object: object, Text: text})
+}
+
+// received logs a request that has come, in the words of PBS. Where PBS has the number of a socket, it is the port of whoever is at the other end of the
+// connection, 0 if there is none.
+func (c *base) received(ctx context.Context, peer connect.Peer, number int) {
+	_, port, _ := net.SplitHostPort(peer.Addr)
+	text := fmt.Sprintf("Type %d request received from %s, sock=%s", number, asker(ctx), cmp.Or(port, "0"))
+	c.say(ctx, pbs.LogDebug2, "Req", "", text)
 }
 
 // asker returns who has sent a request.
@@ -76,11 +82,9 @@ func (c *base) rejected(ctx context.Context, r connect.AnyRequest, err error) {
 // rejectedAs is rejected for a request of a type.
 func (c *base) rejectedAs(ctx context.Context, number int, err error) {
 	refusal, ok := errors.AsType[*pbs.Error](err)
-	if !ok || c.Log == nil {
+	if !ok {
 		return
 	}
 	text := fmt.Sprintf("Reject reply code=%d, aux=0, type=%d, from %s", refusal.Code.Number(), number, asker(ctx))
-	if err := c.Log.Write(time.Now(), pbs.LogDebug, "Req", "req_reject", text); err != nil {
-		c.Logger.Error("write the server log", "error", err)
-	}
+	c.say(ctx, pbs.LogDebug, "Req", "req_reject", text)
 }

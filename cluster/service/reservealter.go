@@ -94,7 +94,7 @@ func (b *Batch) AlterReservation(ctx context.Context, r *connect.Request[api.Alt
 		return []command.Command{c}, err
 	})
 	if before != nil && pbs.CodeOf(err) == pbs.ResvInterferes { // found by who applies it, whose events are dropped with the refusal
-		err = b.told(&noted{err, pbs.LogResv, "Resv", string(before.ID), []string{pbs.ResvInterferes.Text()}})
+		err = b.told(ctx, &noted{err, pbs.LogResv, "Resv", string(before.ID), []string{pbs.ResvInterferes.Text()}})
 	}
 	if err != nil {
 		return nil, err

@@ -183,7 +183,7 @@ func (b *Batch) moveJob(ctx context.Context, queue pbs.QueueName, job string) er
 		return nil
 	}
 	if err := mayChange(p, j, typeMove); err != nil {
-		return b.told(err)
+		return b.told(ctx, err)
 	}
 	if queue, err = b.movedTo(ctx, p, j, queue); err != nil {
 		return err

@@ -51,7 +51,7 @@ func (s *Snapshots) StageBlob(ctx context.Context, r *connect.Request[api.StageB
 		err = s.manage(p)
 	}
 	if err != nil {
-		return nil, s.told(err)
+		return nil, s.told(ctx, err)
 	}
 	_, err = s.Blobs.Put(ctx, r.Msg.GetData())
 	return reply(&api.StageBlobReply{}, err)
@@ -96,7 +96,7 @@ func (s *Snapshots) look(ctx context.Context, m *api.RestoreSnapshotRequest) (*c
 		err = s.manage(p)
 	}
 	if err != nil {
-		return nil, s.told(err)
+		return nil, s.told(ctx, err)
 	}
 	out, _, err := rehearse(v, m)
 	return reply(out, err)

@@ -60,7 +60,7 @@ type Leases interface {
 	Renewed(host pbs.HostName)
 }
 
-// Log takes lines of the server log: refusals are logged where they are decided.
+// Log takes lines of the server log: refusals are logged where they are decided, and where the request was asked.
 type Log interface {
 	Write(at time.Time, event uint16, class, object, text string) error
 }

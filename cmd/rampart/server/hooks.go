@@ -16,6 +16,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/mom/hook"
+	"rampart/transport"
 	"rampart/transport/daylog"
 )
 
@@ -146,7 +147,7 @@ func (h *hooks) Run(ctx context.Context, v *state.View, e *hook.Event) *hook.Out
 }
 
 func (h *hooks) runSome(ctx context.Context, v *state.View, e *hook.Event, list []*state.Hook, regardless bool) *hook.Outcome {
-	return h.sequence(ctx, h.runtime, h.runs(v, list), e, regardless)
+	return h.sequence(ctx, h.runtime, h.runs(ctx, v, list), e, regardless)
 }
 
 // sequencer runs hooks at an event: each in a process of its own, or those of many events in one.
@@ -163,7 +164,7 @@ func (h *hooks) sequence(ctx context.Context, by sequencer, runs []hook.Run, e *
 	e.RequestorHost = orThis(e.RequestorHost, strings.TrimPrefix(h.self, "Server@"))
 	out := by.Sequence(ctx, runs, e, regardless)
 	for _, n := range out.Notes {
-		h.note(e, n)
+		h.note(ctx, e, n)
 	}
 	for _, one := range out.Restarts {
 		h.write(pbs.LogSystem, "Hook", h.self, command.RestartsCycle(one))
@@ -176,25 +177,25 @@ func (h *hooks) sequence(ctx context.Context, by sequencer, runs []hook.Run, e *
 }
 
 // note writes a line about a hook.
-func (h *hooks) note(e *hook.Event, n hook.Note) {
+func (h *hooks) note(ctx context.Context, e *hook.Event, n hook.Note) {
 	switch n.Kind {
 	case hook.NoteVerdict:
-		h.write(pbs.LogDebug2, "Hook", n.Object, n.Text)
+		h.say(ctx, pbs.LogDebug2, "Hook", n.Object, n.Text)
 	case hook.NotePerf:
-		h.write(pbs.LogDebug4|pbs.LogPerf, "Hook", n.Object, n.Text)
+		h.say(ctx, pbs.LogDebug4|pbs.LogPerf, "Hook", n.Object, n.Text)
 	case hook.NoteMessage:
-		h.write(pbs.LogDebug3, "Hook", n.Object, n.Text)
+		h.say(ctx, pbs.LogDebug3, "Hook", n.Object, n.Text)
 	case hook.NoteFault:
-		h.write(pbs.LogError|pbs.LogForce, "Svr", h.self, n.Text)
+		h.say(ctx, pbs.LogError|pbs.LogForce, "Svr", h.self, n.Text)
 	case hook.NoteChange:
 		if e.Job != nil && e.Event == "runjob" { // others have asked for a change, which says so
-			h.write(pbs.LogJob, "Job", e.Job.Name, n.Text)
+			h.say(ctx, pbs.LogJob, "Job", e.Job.Name, n.Text)
 		}
 	}
 }
 
 // runs returns what is to run of some hooks, at whatever event.
-func (h *hooks) runs(v *state.View, list []*state.Hook) []hook.Run {
+func (h *hooks) runs(ctx context.Context, v *state.View, list []*state.Hook) []hook.Run {
 	if err := h.copyOf(v); err != nil {
 		h.logger.Error("hooks not copied", "err", err)
 	}
@@ -206,7 +207,9 @@ func (h *hooks) runs(v *state.View, list []*state.Hook) []hook.Run {
 	for _, one := range list {
 		script, _ := v.HookFile(one.Name, state.HookScript)
 		run := hook.Run{
-			Hook: hookOf(one), Script: script, Path: filepath.Join(h.dir, one.Name+".PY"), Dir: h.dir, Resources: resources, Source: service.HookSource{View: v}, Log: h.line, Mark: h.mark,
+			Hook: hookOf(one), Script: script, Path: filepath.Join(h.dir, one.Name+".PY"), Dir: h.dir, Resources: resources, Source: service.HookSource{View: v},
+			Log:  func(l hook.Line) { h.line(ctx, l) },
+			Mark: func(name, text string) { h.say(ctx, pbs.LogDebug3, "Hook", name, text) }, // it has started, or finished
 		}
 		if one.Config.Sum != "" {
 			run.Config = filepath.Join(h.dir, one.Name+".CF")
@@ -227,20 +230,23 @@ func orThis(text, other string) string {
 }
 
 // line writes what a script logs.
-func (h *hooks) line(l hook.Line) {
+func (h *hooks) line(ctx context.Context, l hook.Line) {
 	if l.Job != "" {
-		h.write(pbs.LogJob, "Job", l.Job, l.Text)
+		h.say(ctx, pbs.LogJob, "Job", l.Job, l.Text)
 		return
 	}
 	event := pbs.LogSystem | pbs.LogAdmin
 	if l.Level <= 3 {
 		event |= pbs.LogError
 	}
-	h.write(event|pbs.LogForce, "Hook", h.self, l.Text)
+	h.say(ctx, event|pbs.LogForce, "Hook", h.self, l.Text)
 }
 
-// mark writes that a hook has started or finished.
-func (h *hooks) mark(name, text string) { h.write(pbs.LogDebug3, "Hook", name, text) }
+// say is write of what belongs to a request, for the log of the replica that was asked as well.
+func (h *hooks) say(ctx context.Context, event uint16, class, object, text string) {
+	h.write(event, class, object, text)
+	transport.Note(ctx, transport.LogLine{Event: event, Class: class, Object: object, Text: text})
+}
 
 func (h *hooks) write(event uint16, class, object, text string) {
 	if err := h.log.Write(time.Now(), event, class, object, text); err != nil {

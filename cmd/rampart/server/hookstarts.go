@@ -23,7 +23,7 @@ const (
 // One call of the interpreter looks at all of them. Hooks that take their time, up to their alarm,
 // hold up no other start: there are more lanes then.
 func (h *hooks) approve(ctx context.Context, v *state.View, starts []sched.Start, say func(id pbs.JobID, said sched.Verdict)) {
-	runs := h.runs(v, v.HooksAt("runjob"))
+	runs := h.runs(ctx, v, v.HooksAt("runjob"))
 	inLanes(starts, runjobLanes, runjobPatience, func(next func() (sched.Start, bool)) {
 		session := h.runtime.Session()
 		defer session.Close()

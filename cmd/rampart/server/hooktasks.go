@@ -92,7 +92,7 @@ func (h *hooks) tasks(ctx context.Context, v *state.View, proposer dispatch.Prop
 			e.Job = object(string(t.Job), t.Attrs)
 		}
 		if _, ok := runs[t.Event]; !ok {
-			runs[t.Event] = h.runs(v, v.HooksAt(t.Event))
+			runs[t.Event] = h.runs(ctx, v, v.HooksAt(t.Event))
 		}
 		if t.Event == "postqueuejob" {
 			e.Settable = hook.SettableQueued()

@@ -143,7 +143,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 	s.peers, s.moms = newPeers(s.outside.Network, s.identity), client.NewMoms(s.outside.Network, s.identity)
 	s.handler = transport.NewHandler(transport.HandlerConfig{
-		Identity: s.identity, Leader: s.leader, Silent: s.silent, Network: s.outside.Network, Login: s.ca.read, Logger: s.logger,
+		Identity: s.identity, Leader: s.leader, Silent: s.silent, Network: s.outside.Network, Login: s.ca.read, Logged: s.logged, Logger: s.logger,
 	})
 	s.port, err = transport.NewServer(ctx, transport.ServerConfig{
 		Network: s.outside.Network, Address: s.config.Listen, Identity: s.identity, Handler: s.handler, Raft: true, Logger: s.logger,
