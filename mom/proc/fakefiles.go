@@ -29,7 +29,16 @@ func writeOutputs(spec Spec, text string) error {
 		if i == 0 {
 			data = append(data, text...)
 		}
-		if err := os.WriteFile(path, data, 0o600); err != nil {
+		how := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+		if spec.Again {
+			how ^= os.O_TRUNC | os.O_APPEND
+		}
+		f, err := os.OpenFile(path, how, 0o600)
+		if err == nil {
+			_, err = f.Write(data)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -65,7 +65,7 @@ func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
 	if inPlace != "" {
 		var f *os.File
 		err := asOwner(spec.Owner, func() (err error) {
-			f, err = openInPlace(inPlace, fs.FileMode(0o666&^spec.Umask&0o777), spec.Restart || spec.Again)
+			f, err = openInPlace(inPlace, fs.FileMode(0o666&^spec.Umask&0o777))
 			return err
 		})
 		if err == nil {
@@ -87,11 +87,11 @@ func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
 	return f, nil
 }
 
-// openInSpool makes a file that nobody has open but us; a restarted program goes on with what
-// it has written, if that is still what we made of it.
+// openInSpool makes a file that nobody has open but us; a restarted program, and that of a later run, goes on with what
+// was written, if that is still what we made of it. What is not keeps no later run from starting.
 func openInSpool(path string, spec Spec) (*os.File, error) {
 	const flags = os.O_APPEND | os.O_WRONLY | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
-	if spec.Restart {
+	if spec.Restart || spec.Again {
 		f, err := os.OpenFile(path, flags, 0)
 		if err == nil {
 			if err = checkOurs(f, spec.Owner); err == nil {
@@ -99,7 +99,7 @@ func openInSpool(path string, spec Spec) (*os.File, error) {
 			}
 			err = errors.Join(err, f.Close())
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if spec.Restart && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
@@ -122,8 +122,9 @@ func checkOurs(f *os.File, owner *Owner) error {
 	return nil
 }
 
-// openInPlace makes a file empty, unless it is to be kept, or opens what is no file and takes output, such as /dev/null.
-func openInPlace(path string, mode fs.FileMode, keep bool) (*os.File, error) {
+// openInPlace makes a file, or opens one that is there, to write behind what it holds, or what is no file and takes output, such as
+// /dev/null.
+func openInPlace(path string, mode fs.FileMode) (*os.File, error) {
 	const flags = os.O_CREATE | os.O_APPEND | os.O_WRONLY | syscall.O_NONBLOCK
 	f, err := os.OpenFile(path, flags|os.O_EXCL, mode)
 	made := err == nil
@@ -136,10 +137,7 @@ func openInPlace(path string, mode fs.FileMode, keep bool) (*os.File, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() && !keep {
-		err = f.Truncate(0)
-	}
-	if err == nil && info.Mode().IsRegular() && (made || !keep) {
+	if err == nil && info.Mode().IsRegular() && made {
 		err = f.Chmod(mode) // whatever this process's umask is
 	}
 	if err == nil && info.Mode()&fs.ModeNamedPipe != 0 {

@@ -76,33 +76,55 @@ func TestOpenInSpool_Restart(t *testing.T) {
 	}
 }
 
-// TestOpenInPlace_Mode: a file that is made has the mode of the job's umask, not of the daemon's, also where what is there would be
-// kept; what is kept keeps its mode.
-func TestOpenInPlace_Mode(t *testing.T) {
-	defer syscall.Umask(syscall.Umask(0o077))
-	dir := t.TempDir()
-	for _, keep := range []bool{false, true} {
-		file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
-		if err := os.Symlink(filepath.Join(dir, "linked"), link); err != nil {
+// TestOpenInSpool_Again: a later run goes on behind the output of the one before; what it cannot have written is in nobody's way.
+func TestOpenInSpool_Again(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "1.srv.OU")
+	write := func(spec Spec, want string) {
+		t.Helper()
+		f, err := openOutput(path, "", spec)
+		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{file, link} {
-			for _, mode := range []os.FileMode{0o644, 0o664} {
-				f, err := openInPlace(path, mode, keep)
-				if err != nil {
-					t.Fatal(err)
-				}
-				f.Close()
-				if keep {
-					mode = 0o644
-				}
-				if info, err := os.Stat(path); err != nil || info.Mode() != mode {
-					t.Errorf("keep %t, %s: %v, %v", keep, path, info.Mode(), err)
-				}
-			}
+		if _, err := f.WriteString("line\n"); err != nil {
+			t.Fatal(err)
 		}
-		for _, name := range []string{"file", "link", "linked"} {
-			os.Remove(filepath.Join(dir, name))
+		f.Close()
+		if text, err := os.ReadFile(path); string(text) != want {
+			t.Errorf("%q, want %q: %v", text, want, err)
+		}
+	}
+	first, again := Spec{Job: "1.srv"}, Spec{Job: "1.srv", Again: true}
+	write(again, "line\n")
+	write(again, "line\nline\n")
+	write(first, "line\n") // a job of the same number, long ago
+	if err := os.Link(path, path+".also"); err != nil {
+		t.Fatal(err)
+	}
+	write(again, "line\n")
+}
+
+// TestOpenInPlace: a file that is made has the mode of the job's umask, not of the daemon's; one that is there keeps its mode and what
+// it holds, also at the end of a link.
+func TestOpenInPlace(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := os.Symlink(filepath.Join(dir, "linked"), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, link} {
+		for i, mode := range []os.FileMode{0o644, 0o664} {
+			f, err := openInPlace(path, mode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteString("line\n"); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+			if info, err := os.Stat(path); err != nil || info.Mode() != 0o644 || info.Size() != int64(5*(i+1)) {
+				t.Errorf("%s: %v", path, err)
+			}
 		}
 	}
 }

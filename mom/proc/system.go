@@ -107,7 +107,7 @@ type Spec struct {
 	// he may write them; "" for none.
 	StdoutInPlace string `json:"stdout_in_place,omitempty"`
 	StderrInPlace string `json:"stderr_in_place,omitempty"`
-	// Again says that the job has run before: files in place keep what that run has written.
+	// Again says that the job has run before: files in the spool keep what that run has written.
 	Again bool `json:"again,omitempty"`
 	// StdoutHead and StderrHead are files, written before the program began, that its streams begin with; "" for none. At a
 	// terminal both come first, and of each as much as a terminal holds before somebody looks.

@@ -269,6 +269,7 @@ func (s *Site) DiscardCheckpoint(ctx context.Context, k spool.TaskKey, alone boo
 		t.Checkpoints.Kept = PartNone
 		if !t.Sister() {
 			s.output().discard(ctx, t)
+			s.output().drop(t)
 		}
 		s.folders().clean(ctx, t)
 	}

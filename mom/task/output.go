@@ -234,8 +234,8 @@ func (o Order) defaultName(kind string) string {
 // "12[3].srv.OU".
 func (o Order) nameInFolder(kind string) string { return string(o.Key.Job) + "." + kind }
 
-// discard removes the output of a run that counts for nothing, and the files that were staged for it: its next
-// run brings its own. A job's own folder goes with all that is in it. A run that was lost leaves its files: the next one may
+// discard removes the output of a run that counts for nothing, unless the next one is to go on behind it, and the files that were staged
+// for it: its next run brings its own. A job's own folder goes with all that is in it. A run that was lost leaves its files: the next one may
 // be there by now, on another host with the same home.
 func (o *output) discard(ctx context.Context, t Task) Event {
 	sweeping, done := context.WithTimeout(ctx, sweepFor)
@@ -246,12 +246,25 @@ func (o *output) discard(ctx context.Context, t Task) Event {
 	if ctx.Err() != nil {
 		return nil
 	}
+	if !t.leavesOutput() {
+		o.drop(t)
+	}
+	return Delivered{}
+}
+
+// leavesOutput tells whether what the job has written stays in the spool for its next run here, which goes on behind it: of a run that
+// somebody has sent back to the queue, and of the runs before one that never started.
+func (t Task) leavesOutput() bool {
+	return t.requeued() || t.Result != nil && t.Result.NeverStarted && t.Key.Run > 1
+}
+
+// drop removes what a job has written.
+func (o *output) drop(t Task) {
 	for _, kind := range []string{stdout, stderr} {
 		if err := os.Remove(o.spool.Output(t.Key.Job, kind)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			o.logger.Warn("output not removed", "job", t.Key.Job, "err", err)
 		}
 	}
-	return Delivered{}
 }
 
 // note appends PBS's words to the job's standard error, where its owner looks.

@@ -253,6 +253,33 @@ func TestStages_NothingStaysOfARunThatIsNone(t *testing.T) {
 	}
 }
 
+// The output of a run that was sent back to the queue is there for the next one, and stays when that never starts; a job that is deleted
+// leaves none, and a run that was lost may have had others after it.
+func TestDiscard_LeavesOutputForTheNextRun(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		run     pbs.RunCount
+		requeue bool
+		result  spool.Ended
+		stays   bool
+	}{
+		{"sent back", 1, true, spool.Ended{ExitStatus: pbs.ExitRerun}, true},
+		{"sent back again", 2, true, spool.Ended{ExitStatus: pbs.ExitRerun}, true},
+		{"the second never started", 2, false, spool.Ended{NeverStarted: true, ExitStatus: pbs.ExitRetry}, true},
+		{"the first never started", 1, false, spool.Ended{NeverStarted: true, ExitStatus: pbs.ExitRetry}, false},
+		{"lost", 2, false, spool.Ended{Lost: true, ExitStatus: pbs.ExitAborted}, false},
+	} {
+		s, _, task := stageSite(t)
+		task.Key.Run = c.run
+		put(t, s.Spool.Output(task.Key.Job, stdout), "text")
+		task.Life.State, task.Life.Kill.Requeue, task.Result = Delivering, c.requeue, &c.result
+		s.output().discard(t.Context(), task)
+		if exists(s.Spool.Output(task.Key.Job, stdout)) != c.stays {
+			t.Errorf("%s: the output stays: %t", c.name, !c.stays)
+		}
+	}
+}
+
 // A host that does not answer is asked once, not for each of its files.
 func TestStages_DeadHost(t *testing.T) {
 	s, c, task := stageSite(t, "a", "b")
