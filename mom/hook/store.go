@@ -296,15 +296,11 @@ func (s *Store) sweep(files map[string][]byte) (deleted []string, err error) {
 	for _, e := range entries {
 		name := e.Name()
 		hooks := strings.HasSuffix(name, ".HK") || strings.HasSuffix(name, ".PY") || strings.Contains(name, ".CF")
-		if strings.HasPrefix(name, hoarded) {
+		if strings.HasPrefix(name, hoarded) || strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".new") { // half-written
 			errs = append(errs, os.Remove(s.path(name)))
 			continue
 		}
 		if _, ok := files[name]; ok || e.IsDir() || !hooks {
-			continue
-		}
-		if strings.HasSuffix(name, ".new") {
-			errs = append(errs, os.Remove(s.path(name)))
 			continue
 		}
 		errs = append(errs, os.Remove(s.path(name)))
