@@ -30,9 +30,23 @@ func TestDifferences(t *testing.T) {
 	for name, p := range programs() {
 		for _, letter := range strings.ReplaceAll(p.letters, ":", "") {
 			option := name + " -" + string(letter)
-			if refused := !strings.ContainsRune(p.knows, letter); refused != named[option] {
+			if refused := !strings.ContainsRune(p.knows+p.idle, letter); refused != named[option] {
 				t.Errorf("%s is refused: %v; docs/pbs-differences.md says so: %v", option, refused, named[option])
 			}
+		}
+	}
+	_, taken, _ := strings.Cut(options, "without effect: ")
+	taken, _, _ = strings.Cut(taken, "\n\n")
+	for name, p := range programs() {
+		want := ""
+		for i, letter := range p.idle {
+			if i > 0 {
+				want += ", "
+			}
+			want += "`-" + string(letter) + "`"
+		}
+		if want != "" && !strings.Contains(taken, "`"+name+"` "+want) {
+			t.Errorf("docs/pbs-differences.md does not say that %s takes %s without effect", name, want)
 		}
 	}
 	_, words, _ := strings.Cut(string(text), "`sched_config`: these have no effect")

@@ -35,6 +35,7 @@ var ErrUsage = errors.New("wrong usage")
 type program struct {
 	letters string // getopt's; those that are not in knows are PBS's, and refused
 	knows   string
+	idle    string // taken, for start scripts that have them, and without effect
 	usage   string
 	run     func(context.Context, *call) error
 	user    bool // it is no daemon: PBS has it in bin
@@ -42,13 +43,13 @@ type program struct {
 
 func programs() map[string]program {
 	return map[string]program{
-		"pbs_server": {letters: "a:A:Cd:e:F:L:M:Np:R:S:s:t:", knows: "CdLNpt", usage: "pbs_server [-d PBS_HOME] [-L LOGFILE] [-N] [-p port] [-t hot|warm]", run: serverMain},
+		"pbs_server": {letters: "a:A:Cd:e:F:L:M:Np:R:S:s:t:", knows: "CdLNpt", idle: "eFMRSs", usage: "pbs_server [-d PBS_HOME] [-L LOGFILE] [-N] [-p port] [-t hot|warm]", run: serverMain},
 		"pbs_mom": {
-			letters: "a:c:C:d:L:M:n:NpQrR:s:S:x", knows: "cdLMNpQrsx", run: momMain,
+			letters: "a:c:C:d:L:M:n:NpQrR:s:S:x", knows: "cdLMNpQrsx", idle: "anRS", run: momMain,
 			usage: "pbs_mom [-c CONFIGFILE] [-d PBS_HOME] [-L LOGFILE] [-M port] [-N] [-p|-r] [-s list|show NAME|insert NAME FILE|replace NAME FILE|remove NAME]",
 		},
-		"pbs_sched": {letters: "a:c:d:I:L:nNp:S:t:", knows: "dINn", usage: "pbs_sched [-d PBS_HOME] [-I NAME] [-N]", run: schedMain},
-		"pbs_comm":  {letters: "d:Nr:t:", knows: "dNt", usage: "pbs_comm [-d PBS_HOME] [-N]", run: commMain},
+		"pbs_sched": {letters: "a:c:d:I:L:nNp:S:t:", knows: "dINn", idle: "acpSt", usage: "pbs_sched [-d PBS_HOME] [-I NAME] [-N]", run: schedMain},
+		"pbs_comm":  {letters: "d:Nr:t:", knows: "dNt", idle: "r", usage: "pbs_comm [-d PBS_HOME] [-N]", run: commMain},
 		"pbsfs":     {letters: "c:dD:eg:I:ps:t", knows: "cdegIpst", usage: "pbsfs [-I NAME] [-p|-t|-e|-d|-g NAME|-c NAME NAME|-s NAME USAGE]", run: sharesMain},
 		"pbs_probe": {letters: "fv", knows: "fv", usage: "pbs_probe [-f] [-v]", run: probeMain},
 		"printjob":  {letters: "as", knows: "as", usage: "printjob [-a|-s] JOB|FILE...", run: printJobMain, user: true},
@@ -121,7 +122,7 @@ func (p program) parse(w World, name string, args []string) (*call, error) {
 	faults := slices.Clone(line.Faults)
 	c := &call{world: w, name: name, options: map[string]string{}, operands: line.Operands, home: home.Home(home.Of())}
 	for _, o := range line.Options {
-		if !strings.Contains(p.knows, o.Name) {
+		if !strings.Contains(p.knows+p.idle, o.Name) {
 			faults = append(faults, fmt.Sprintf("option -%s is not supported", o.Name))
 		}
 		c.options[o.Name] = o.Value
