@@ -381,7 +381,6 @@ func TestManage_Refusals(t *testing.T) {
 	}
 }
 
-// TestPathsOfTheSubmitter: a client says only where on its host the output goes.
 // Where pbs.conf names a host for output that has none, its files have the name that hooks have given the job.
 func TestSubmit_OutputHost(t *testing.T) {
 	for _, c := range []struct {
@@ -406,6 +405,7 @@ func TestSubmit_OutputHost(t *testing.T) {
 	}
 }
 
+// TestPathsOfTheSubmitter: a client says only where on its host the output goes.
 func TestPathsOfTheSubmitter(t *testing.T) {
 	for path, want := range map[string]string{
 		"/home/ann/out": "login1:/home/ann/out", "hosta:/data/out": "hosta:/data/out", "/data/a:b": "login1:/data/a:b",
