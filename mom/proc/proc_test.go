@@ -160,14 +160,14 @@ func TestStart_OutputBeginsWithItsHead(t *testing.T) {
 	}
 }
 
-// A file that the owner has the program write in place is the run's own at first, and has the output of all runs afterwards.
+// A file that the owner has the program write in place has the output of all runs behind what it held before, as in a PBS.
 func TestStart_OutputInPlaceOfSeveralRuns(t *testing.T) {
 	l := newLinux(t)
 	place := filepath.Join(folder(t), "place")
-	if err := os.WriteFile(place, []byte("of another job\n"), 0o600); err != nil {
+	if err := os.WriteFile(place, []byte("before\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for run, want := range []string{"run 0\n", "run 0\nrun 1\n"} {
+	for run, want := range []string{"before\nrun 0\n", "before\nrun 0\nrun 1\n"} {
 		dir := folder(t)
 		spec := shell(dir, fmt.Sprintf("echo run %d\n", run))
 		spec.StdoutInPlace, spec.Again = place, run > 0
