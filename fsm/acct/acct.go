@@ -230,8 +230,25 @@ func quote(value string) string {
 	return `"` + value + `"`
 }
 
-// oneLine keeps a record on one line, whatever users put into names and comments.
-func oneLine(s string) string { return lineEnds.Replace(s) }
+// oneLine keeps a record on one line, and what reads it aloud from commanding a terminal, whatever users put into names and comments:
+// control characters stand as ^A.
+func oneLine(s string) string {
+	s = lineEnds.Replace(s)
+	if !strings.ContainsFunc(s, isControl) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if isControl(r) {
+			b.WriteByte('^')
+			r ^= 0x40
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // A Replacer builds its tables when it is first used: one for all records.
 var lineEnds = strings.NewReplacer("\n", `\n`, "\r", `\r`)

@@ -78,9 +78,9 @@ func TestOf_Example(t *testing.T) {
 func TestOf_Quoting(t *testing.T) {
 	j := ordinary()
 	j.Attrs = j.Attrs.Set("Account_Name", "", "a b").Set("project", "", `say "hi" now`)
-	j.Name = "line\nbreak"
+	j.Name = "line\nbreak\x1b[m"
 	r, _ := acct.Of(state.Event{Kind: state.JobQueued, Job: j}, time.UTC)
-	for _, want := range []string{` account="a b" `, ` project='say "hi" now' `, ` jobname=line\nbreak `} {
+	for _, want := range []string{` account="a b" `, ` project='say "hi" now' `, ` jobname=line\nbreak^[[m `} {
 		if !strings.Contains(r.Line, want) {
 			t.Errorf("%q is missing in %q", want, r.Line)
 		}
