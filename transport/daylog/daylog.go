@@ -48,7 +48,8 @@ type Log struct {
 	day  string
 	file *os.File
 
-	system net.Conn // to the system's log; nil: there is none yet
+	system      net.Conn  // to the system's log; nil: there is none yet
+	systemAgain time.Time // before that no line goes there: it has not taken one
 }
 
 // New returns a log in the folder dir, which is made with the first line, for the

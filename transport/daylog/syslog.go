@@ -27,8 +27,12 @@ const (
 	severityDebug  = 7
 )
 
-// systemWait bounds how long a line waits for the system's daemon, which may have been stopped.
-const systemWait = 20 * time.Millisecond
+const (
+	// systemWait bounds how long a line waits for the system's daemon, which may have been stopped.
+	systemWait = 20 * time.Millisecond
+	// systemPause is how long no line goes there after one that was not taken.
+	systemPause = time.Second
+)
 
 // on tells whether lines go to the system's log at all.
 func (s Syslog) on() bool { return s.Facility >= 1 && s.Facility <= 9 }
@@ -58,12 +62,13 @@ func severityOf(event uint16) int {
 // tellSystemLocked sends a line to the system's log. One that is not taken at once is lost there: no daemon waits for another one's log.
 func (l *Log) tellSystemLocked(daemon string, at time.Time, event uint16, class, object, text string) {
 	s, severity := l.opts.Syslog, severityOf(event)
-	if s.Severity > 0 && severity > s.Severity {
+	if s.Severity > 0 && severity > s.Severity || time.Now().Before(l.systemAgain) {
 		return
 	}
 	if l.system == nil {
 		conn, err := net.DialTimeout("unixgram", cmp.Or(s.Socket, "/dev/log"), systemWait)
 		if err != nil {
+			l.systemAgain = time.Now().Add(systemPause)
 			return
 		}
 		l.system = conn
@@ -76,6 +81,6 @@ func (l *Log) tellSystemLocked(daemon string, at time.Time, event uint16, class,
 	}
 	if err != nil {
 		_ = l.system.Close()
-		l.system = nil // the system's daemon may have another socket by now
+		l.system, l.systemAgain = nil, time.Now().Add(systemPause) // the system's daemon may have another socket by then
 	}
 }
