@@ -27,12 +27,11 @@ const (
 	severityDebug  = 7
 )
 
-const (
-	// systemWait bounds how long a line waits for the system's daemon, which may have been stopped.
-	systemWait = 20 * time.Millisecond
-	// systemPause is how long no line goes there after one that was not taken.
-	systemPause = time.Second
-)
+// systemWait bounds how long a line waits for the system's daemon, which may have been stopped. Tests that wait for lines give it more.
+var systemWait = 200 * time.Millisecond
+
+// systemPause is how long no line goes there after one that was not taken.
+const systemPause = 10 * time.Second
 
 // on tells whether lines go to the system's log at all.
 func (s Syslog) on() bool { return s.Facility >= 1 && s.Facility <= 9 }
