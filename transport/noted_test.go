@@ -45,12 +45,12 @@ func TestNote_InTheLogOfWhoWasAsked(t *testing.T) {
 			s1.logged, s2.answer = nil, answer
 			ask("s1")
 			if !slices.Equal(s1.logged, lines) || len(s2.logged) != 0 {
-				t.Errorf("the log of s1 has %q, that of s2 besides %q", s1.logged, s2.logged)
+				t.Errorf("the log of s1 has %+v, that of s2 besides %+v", s1.logged, s2.logged)
 			}
 			s1.logged = nil
 			ask("s2")
 			if len(s1.logged)+len(s2.logged) != 0 {
-				t.Errorf("asked at the leader: s1 %q, s2 besides %q", s1.logged, s2.logged)
+				t.Errorf("asked at the leader: s1 %+v, s2 besides %+v", s1.logged, s2.logged)
 			}
 		}
 		s1.logged, s2.answer = nil, nil
