@@ -232,7 +232,6 @@ func TestStages_NothingStaysOfARunThatIsNone(t *testing.T) {
 			s, _, task := stageSite(t, "in/data", "mine")
 			home := s.Accounts.(people).account.Home
 			with("stagein", "data@hosta:in/data")(&task)
-			task.Key.Run = 1 // what earlier ones have written stays
 			if ev := s.staging().in(t.Context(), task); ev.Failure != "" || !exists(home+"/data") {
 				t.Fatalf("staged in: %+v", ev)
 			}
@@ -244,8 +243,11 @@ func TestStages_NothingStaysOfARunThatIsNone(t *testing.T) {
 			if l := <-r.mail; l.event == nil {
 				t.Error("no event")
 			}
-			if exists(home+"/data") || exists(s.Spool.Output(task.Key.Job, stdout)) {
+			if exists(home + "/data") {
 				t.Error("files of a run that is none stay")
+			}
+			if later := task.Key.Run > 1; exists(s.Spool.Output(task.Key.Job, stdout)) != later {
+				t.Errorf("what earlier runs have written stays: %t", !later)
 			}
 			if !exists(home+"/in/data") || !exists(home+"/mine") {
 				t.Error("what was nobody's to remove is gone")
