@@ -148,7 +148,7 @@ func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 func (c *HostUp) named(tx *state.Tx) []ReportedVnode {
 	c.adopt(tx)
 	name, all := tx.NaturalVnode(c.Host), c.Vnodes
-	if name == pbs.VnodeName(c.Host) {
+	if name == pbs.VnodeName(c.Host) || name == c.NodeName { // then what goes by the host's name is another one
 		return all
 	}
 	all = slices.Clone(all)

@@ -44,6 +44,14 @@ func TestHostUp_NodeName(t *testing.T) {
 	nodes("a of a free natural")
 	up(other)
 	nodes("a of a Stale; 10.0.0.7 of a free natural")
+	w.must(&HostUp{Host: "a", Address: "a:1", SpoolID: "s", NodeName: other, Vnodes: []ReportedVnode{
+		{Name: other, Available: resource.List{{Name: "ncpus", Value: "2"}}}, {Name: "a", Available: resource.List{{Name: "ncpus", Value: "9"}}},
+	}})
+	nodes("a of a free; 10.0.0.7 of a free natural")
+	vn, _ := w.View().Vnode(other)
+	if ncpus, _ := vn.Available().Get("ncpus"); ncpus != "2" {
+		t.Errorf("it offers %v", vn.Available())
+	}
 	up("")
 	nodes("a of a free natural; 10.0.0.7 of a Stale")
 	up(other)
