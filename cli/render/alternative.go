@@ -118,7 +118,7 @@ func (t *Alternative) more(w io.Writer, c cells) {
 		t.addition(w, cmp.Or(c.get("exec_host", ""), none), "")
 	}
 	if t.Comment {
-		t.addition(w, cmp.Or(t.shortened(printable(c.get("comment", ""))), none), "   ")
+		t.addition(w, cmp.Or(t.shortened(Printable(c.get("comment", ""))), none), "   ")
 	}
 }
 

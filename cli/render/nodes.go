@@ -67,7 +67,7 @@ func Unavailable(w io.Writer, o *api.Object) bool {
 	state := Find(o, "state", "")
 	for _, word := range []string{"offline", "down", "Stale", "state-unknown", "maintenance"} {
 		if strings.Contains(state, word) {
-			fmt.Fprintf(w, "%-20s %s %s\n", o.Name, state, printable(Find(o, "comment", "")))
+			fmt.Fprintf(w, "%-20s %s %s\n", o.Name, state, Printable(Find(o, "comment", "")))
 			return true
 		}
 	}

@@ -38,7 +38,7 @@ func Summarise(o *api.Object) Summary {
 		{name: "ncpus", value: have("ncpus", "0"), number: true},
 		{name: "nmics", value: have("nmics", "0"), number: true},
 		{name: "ngpus", value: have("ngpus", "0"), number: true},
-		{name: "comment", value: cmp.Or(printable(Find(o, "comment", "")), "--")},
+		{name: "comment", value: cmp.Or(Printable(Find(o, "comment", "")), "--")},
 	}}
 }
 

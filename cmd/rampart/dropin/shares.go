@@ -8,10 +8,10 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"connectrpc.com/connect"
 
+	"rampart/cli/render"
 	"rampart/fsm/attr"
 	"rampart/fsm/state"
 	"rampart/transport/api"
@@ -148,12 +148,7 @@ func shownName(name string) string {
 	if name == attr.RootShares {
 		return treeRoot
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '?' // an account may have any characters, and stands in a line here
-		}
-		return r
-	}, name)
+	return strings.ReplaceAll(render.Printable(name), "\n", "^J") // an account may have any characters, and stands in a line here
 }
 
 func rootName(name string) string {
