@@ -168,9 +168,9 @@ func TestRelease_OfASuspendedJob(t *testing.T) {
 		w.answered(suspension, 0)
 		w.looks(both, true)
 		w.answered(w.release(), pbs.BadState)
-		resumption := w.signal(command.Resume)
+		w.answered(w.signal(command.Resume), 0) // it waits for the scheduler
+		w.do(&command.SignalJob{Job: pbs.JobID(w.id), Signal: command.Resume, Scheduled: true})
 		w.confirm()
-		w.answered(resumption, 0)
 		w.looks(both, false)
 		release := w.release()
 		w.confirm()
