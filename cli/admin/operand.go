@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"connectrpc.com/connect"
 	"github.com/urfave/cli/v2"
 )
 
-// Operand returns the only operand of a command. The error says what is wrong: there is none,
-// one too many, or an option behind it, where none is read.
+// Operand returns the only operand of a command. The error says what is wrong: there is none, or one too many.
 func Operand(c *cli.Context, command, what string) (string, error) {
 	word, err := OperandAtMost(c, command)
 	if err == nil && word == "" {
@@ -23,11 +21,7 @@ func Operand(c *cli.Context, command, what string) (string, error) {
 // OperandAtMost is Operand where it may be left out.
 func OperandAtMost(c *cli.Context, command string) (string, error) {
 	if c.NArg() > 1 {
-		late := c.Args().Get(1)
-		if strings.HasPrefix(late, "-") && len(late) > 1 {
-			return "", fmt.Errorf("%s: %s stands behind %q: options come first", command, late, c.Args().First())
-		}
-		return "", fmt.Errorf("%s: %q is one word too many", command, late)
+		return "", fmt.Errorf("%s: %q is one word too many", command, c.Args().Get(1))
 	}
 	return c.Args().First(), nil
 }

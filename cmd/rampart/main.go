@@ -49,7 +49,8 @@ func run() int {
 	if name := filepath.Base(os.Args[0]); dropin.Knows(name) {
 		return finish(name, runAs(name))
 	}
-	return finish("rampart", app().RunContext(context.Background(), arguments(os.Args)))
+	a := app()
+	return finish("rampart", a.RunContext(context.Background(), admin.Arrange(a, arguments(os.Args))))
 }
 
 // arguments lets --version as the only argument ask for the version of PBS alone, as with

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"rampart/cli/admin"
 )
 
 // TestUsage_IsRefusedWithoutResults: what reads a command's standard output never takes
@@ -21,12 +23,14 @@ func TestUsage_IsRefusedWithoutResults(t *testing.T) {
 		"rampart links":                            "links: --dir is missing",
 		"rampart cluster status s1":                `cluster status: "s1" is one word too many`,
 		"rampart token list mom":                   `token list: "mom" is one word too many`,
+		"rampart why 4 --when --days 0":            "why: --days: 0, want 1 to 366",
+		"rampart sim x --replicas 8":               "sim: --replicas: 8, want 1 to 7",
 		"rampart version 2":                        `version: "2" is one word too many`,
 	} {
 		var out bytes.Buffer
 		a := app()
 		a.Writer, a.ErrWriter = &out, &out
-		err := a.Run(strings.Fields(line))
+		err := a.Run(admin.Arrange(a, strings.Fields(line)))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}

@@ -106,7 +106,7 @@ func (c *caller) administrate(ctx context.Context, argv []string) int {
 		ExitErrHandler: func(*urfave.Context, error) {}, Action: admin.NoSuchCommand, OnUsageError: admin.RefuseUsage,
 		Commands: admin.Strict(admin.Groups(admin.Commands(c.adminEnv()))),
 	}
-	return admin.Finish(&c.stderr, administration, app.RunContext(ctx, argv))
+	return admin.Finish(&c.stderr, administration, app.RunContext(ctx, admin.Arrange(app, argv)))
 }
 
 // ask returns a client for the command. Root is asked for by a host of the replicas, as where it administrates.
