@@ -272,7 +272,8 @@ func (k *memorySink) Close() error {
 	k.meta.Size = int64(k.buf.Len())
 	k.store.mu.Lock()
 	defer k.store.mu.Unlock()
-	kept := append(k.store.kept, &memorySnapshot{meta: k.meta, data: k.buf.Bytes()})
+	// Of those of one index the latest is the newest: it may be about to be read.
+	kept := append([]*memorySnapshot{{meta: k.meta, data: k.buf.Bytes()}}, k.store.kept...)
 	slices.SortStableFunc(kept, func(a, b *memorySnapshot) int {
 		return -slices.Compare([]uint64{a.meta.Term, a.meta.Index}, []uint64{b.meta.Term, b.meta.Index})
 	})
