@@ -179,8 +179,10 @@ func (w *World) ended(n int, fenced bool) {
 type people struct{ dir string }
 
 func (p people) account(name string, uid uint32) transport.Account {
+	home := filepath.Join(p.dir, name)
+	_ = os.MkdirAll(home, 0o755) // programs of the site are started there, and fail without it
 	return transport.Account{
-		Name: name, UID: uid, GID: 100, Home: filepath.Join(p.dir, name), Shell: "/bin/sh",
+		Name: name, UID: uid, GID: 100, Home: home, Shell: "/bin/sh",
 		Group: "users", Groups: []string{"users"}, GIDs: []uint32{100},
 	}
 }
