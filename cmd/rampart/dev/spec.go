@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"rampart/fsm/resource"
 )
 
 // DefaultMoms are the execution hosts of a cluster for which none were named.
@@ -95,6 +97,13 @@ func parseVnode(text string) (Vnode, error) {
 		res, value, ok := strings.Cut(item, "=")
 		if !ok || res == "" || value == "" {
 			return v, fmt.Errorf("%q of %s is not RES=VALUE", item, name)
+		}
+		if def, known := resource.Lookup(res); known {
+			if _, err := def.Parse(value); err != nil {
+				return v, fmt.Errorf("%q of %s: %q is no value of type %s that a vnode can have", item, name, value, def.Type)
+			}
+		} else if !resource.ValidName(res) {
+			return v, fmt.Errorf("%q of %s: %q is no name of a resource", item, name, res)
 		}
 		v.Resources = append(v.Resources, Resource{res, value})
 	}

@@ -29,7 +29,7 @@ func TestParseMom(t *testing.T) {
 }
 
 func TestParseMom_Faults(t *testing.T) {
-	for _, spec := range []string{"", ":ncpus=1", "a:", "a:ncpus", "a:ncpus=", "a/", "a b", "a[0]"} {
+	for _, spec := range []string{"", ":ncpus=1", "a:", "a:ncpus", "a:ncpus=", "a/", "a b", "a[0]", "a:ncpus=-4", "a:ncpus=abc", "a:mem=lots", "a/a[0]:ncpus=1x", "a:1x=1"} {
 		if m, err := ParseMom(spec); err == nil {
 			t.Errorf("ParseMom(%q) = %+v, want an error", spec, m)
 		} else if !strings.Contains(err.Error(), "--mom") {

@@ -74,6 +74,18 @@ func (r *run) explain(st step, err error) error {
 	return f
 }
 
+// unstarted says why there is no cluster to play with: what ended, and the last that the daemons have logged.
+func (r *run) unstarted(err error) error {
+	if r.world == nil {
+		return fmt.Errorf("%s: start the cluster: %w", r.s.file, err)
+	}
+	text := strings.Join(append([]string{err.Error()}, r.world.Fatal()...), "\n  ")
+	if log := r.moment(); len(log) > 0 {
+		text += "\n  log:\n" + strings.TrimSuffix(indent(strings.Join(log, "\n")), "\n")
+	}
+	return fmt.Errorf("%s: start the cluster: %s", r.s.file, text)
+}
+
 // mostLines is how many lines of logs a Failure shows.
 const mostLines = 20
 

@@ -166,7 +166,7 @@ func (r *run) play() (time.Duration, error) {
 	defer r.putOff.Wait()
 	defer close(r.over)
 	if err != nil {
-		return 0, fmt.Errorf("%s: start the cluster: %w", r.s.file, err)
+		return 0, r.unstarted(err)
 	}
 	r.since = r.now()
 	for _, st := range r.s.steps {
