@@ -23,7 +23,9 @@ type input struct {
 	name string
 	line int
 	file *os.File
-	seen *counter
+	seen *counter      // bytes of the file
+	raw  *bufio.Reader // of them, those that are read ahead
+	out  *counter      // bytes of lines: those of the file, or what they unpack to
 	in   *bufio.Reader
 	long []byte
 
@@ -110,12 +112,14 @@ func (in *input) open() error {
 	}
 	in.name, in.line, in.file, in.seen = in.files[0], 0, f, &counter{r: f}
 	in.in = bufio.NewReaderSize(in.seen, 1<<16)
+	in.raw, in.out = in.in, in.seen
 	if magic, _ := in.in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(in.in)
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.name, err)
 		}
-		in.in = bufio.NewReaderSize(z, 1<<16)
+		in.out = &counter{r: z}
+		in.in = bufio.NewReaderSize(in.out, 1<<16)
 	}
 	return nil
 }
@@ -123,19 +127,23 @@ func (in *input) open() error {
 func (in *input) shut() {
 	_ = in.file.Close() // it was only read
 	in.past += in.sizes[0]
-	in.files, in.sizes, in.in, in.file, in.seen = in.files[1:], in.sizes[1:], nil, nil, nil
+	in.files, in.sizes, in.in, in.file, in.seen, in.raw, in.out = in.files[1:], in.sizes[1:], nil, nil, nil, nil, nil
 }
 
-// part tells how much was read, of 1.
+// part tells how much of all lines next has returned, of 1: what is only read ahead does not count.
 func (in *input) part() float64 {
 	if in.total == 0 {
 		return 1
 	}
-	n := in.past
-	if in.seen != nil {
-		n += in.seen.n
+	n := float64(in.past)
+	if in.seen != nil && in.out.n > 0 {
+		taken := in.seen.n
+		if in.out != in.seen {
+			taken -= int64(in.raw.Buffered())
+		}
+		n += float64(taken) * float64(in.out.n-int64(in.in.Buffered())) / float64(in.out.n)
 	}
-	return float64(n) / float64(in.total)
+	return n / float64(in.total)
 }
 
 func (in *input) close() error {

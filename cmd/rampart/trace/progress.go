@@ -44,12 +44,13 @@ func (p *Progress) Done() {
 	}
 }
 
-// progress is a bar, and the time that is left if the rest takes as long as what is done.
+// progress is a bar, and the time that is left if the rest takes as long as what is done. How long the jobs take that are left
+// when all of a trace is read, is not known.
 func progress(part float64, spent time.Duration) string {
 	part = min(1, max(0, part))
 	done := int(part * barWide)
 	text := fmt.Sprintf("[%s%s] %3.0f %%", strings.Repeat("#", done), strings.Repeat(".", barWide-done), 100*part)
-	if part > 0.005 && spent > time.Second {
+	if part > 0.005 && part < 1 && spent > time.Second {
 		text += ", " + span(time.Duration(float64(spent)*(1-part)/part).Seconds()) + " left"
 	}
 	return text

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -428,10 +429,42 @@ func TestProgress(t *testing.T) {
 	}{
 		{0, 0, "[..............................]   0 %"},
 		{0.5, 90 * time.Second, "[###############...............]  50 %, 0:01:30 left"},
-		{2, time.Minute, "[##############################] 100 %, 0:00:00 left"},
+		{2, time.Minute, "[##############################] 100 %"},
 	} {
 		if got := progress(c.part, c.spent); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestInput_Part: a trace that fits into what is read ahead is not half done with its first line.
+func TestInput_Part(t *testing.T) {
+	const lines = 4000
+	text := strings.Repeat("1 2 3 4 5 6 7 8 9 0 1 2 3 4 5\n", lines)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(text)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	dir := files(t, map[string]string{"plain": text, "packed": packed.String()})
+	for _, name := range []string{"plain", "packed"} {
+		in, err := openInput([]string{dir + "/" + name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := 1; n <= lines; n++ {
+			if _, err := in.next(); err != nil {
+				t.Fatal(err)
+			}
+			if want := float64(n) / lines; math.Abs(in.part()-want) > 0.02 && name == "plain" || in.part() > 1 || n < lines/10 && in.part() > 0.5 {
+				t.Fatalf("%s: %g of it after line %d of %d", name, in.part(), n, lines)
+			}
+		}
+		if _, err := in.next(); !errors.Is(err, io.EOF) || in.part() != 1 {
+			t.Errorf("%s: %v, %g at the end", name, err, in.part())
+		}
+		if err := in.close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
