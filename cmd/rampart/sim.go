@@ -48,27 +48,44 @@ func simCommand() *urfave.Command {
 // quitFor is how long a scenario may take to end: a command may wait, and the clock stands while a hook runs.
 const quitFor = 10 * time.Second
 
-// onSignal returns what tells whether SIGINT or SIGTERM has come: the folders of a scenario are to be removed
-// then, and a channel from outside would hold up the clock of its bubble.
+// ends are the signals after which nothing is to be left behind: whoever reads the output may have read enough, and the terminal may be gone.
+var ends = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE}
+
+// onSignal returns what tells whether a signal has come that ends the process: the folders of a scenario are to be removed
+// then, and a channel from outside would hold up the clock of its bubble. A second one, and a line that does not end, leave
+// no time for more.
 func onSignal() (quit func() bool, restore func()) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signals, over := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, ends...)
 	var come atomic.Bool
 	go func() {
-		if _, ok := <-signals; !ok {
-			return
+		var patience <-chan time.Time
+		for {
+			select {
+			case s := <-signals:
+				if !come.Swap(true) {
+					patience = time.After(quitFor)
+				} else if s != syscall.SIGPIPE { // each line that is written brings one more
+					giveUp("interrupted again")
+				}
+			case <-patience:
+				giveUp("interrupted, and the line does not end")
+			case <-over:
+				return
+			}
 		}
-		come.Store(true)
-		signal.Stop(signals) // the next one ends the process
-		time.AfterFunc(quitFor, func() {
-			fmt.Fprintln(os.Stderr, "rampart: sim: the line does not end; the folder of the scenario is left")
-			os.Exit(1)
-		})
 	}()
 	return come.Load, func() {
 		signal.Stop(signals)
-		close(signals)
+		close(over)
 	}
+}
+
+// giveUp ends the process.
+func giveUp(why string) {
+	sim.Clear()
+	fmt.Fprintln(os.Stderr, "rampart: sim: "+why)
+	os.Exit(1)
 }
 
 // errScenarios is the end of a run in which not every scenario was good; what was wrong has been told.

@@ -8,12 +8,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,7 +88,8 @@ func Play(file string, o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	defer os.RemoveAll(dir)
+	played.Store(&dir)
+	defer Clear()
 	defer setProcess(s.begin.Location(), o.Seed, filepath.Join(dir, workFolder))()
 	r := &run{s: s, o: o, dir: dir, env: map[string]string{}, updates: map[string]string{}, out: o.Out, hooks: hook.NewElsewhere()}
 	defer r.hooks.Close()
@@ -106,46 +104,6 @@ func Play(file string, o Options) (Report, error) {
 	}
 	report.Took = time.Since(begun)
 	return report, err
-}
-
-// scratch is a folder for the homes: in memory if the machine has such a place.
-func scratch() (string, error) {
-	if dir, err := os.MkdirTemp("/dev/shm", "rampart-sim-"); err == nil {
-		return dir, nil
-	}
-	return os.MkdirTemp("", "rampart-sim-")
-}
-
-// setProcess gives the process the zone of the cluster, in which its daemons write their logs, the chance of a
-// seed, from which raft and memberlist draw their waits, no pbs.conf of the machine that plays, and one processor: what
-// is due at the same moment is done in another order by several. The files of LSF that badmin reconfig reads are those of the
-// scenario. The function that it returns takes all that back.
-func setProcess(zone *time.Location, seed uint64, files string) func() {
-	local := time.Local
-	time.Local = zone
-	var back []func()
-	for name, value := range map[string]string{
-		"PBS_CONF_FILE": os.DevNull, "LSF_ENVDIR": files, "GODEBUG": strings.TrimPrefix(os.Getenv("GODEBUG")+",randseednop=0", ","),
-	} {
-		before, set := os.LookupEnv(name)
-		_ = os.Setenv(name, value)
-		back = append(back, func() {
-			if _ = os.Setenv(name, before); !set {
-				_ = os.Unsetenv(name)
-			}
-		})
-	}
-	//lint:ignore SA1019 it is this source that raft and memberlist draw from
-	rand.Seed(int64(seed))
-	processors, garbage := runtime.GOMAXPROCS(1), debug.SetGCPercent(400) // it is gone with the scenario
-	return func() {
-		runtime.GOMAXPROCS(processors)
-		debug.SetGCPercent(garbage)
-		time.Local = local
-		for _, take := range back {
-			take()
-		}
-	}
 }
 
 // lead is how long before its clock a scenario's cluster is started.
