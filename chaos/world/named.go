@@ -40,6 +40,7 @@ func (w *World) Home(name string) string { return w.home(name) }
 
 // reap notes what has ended by itself, as a replica does that is told to.
 func (w *World) reap() {
+	w.struck()
 	for _, r := range w.servers {
 		if ended(r.done) {
 			r.done = nil

@@ -87,7 +87,9 @@ func (r *replica) start(ctx context.Context) {
 		Clock:  func() time.Time { return time.Now().Add(time.Duration(r.clockOff.Load())) },
 		Disk:   r.disk.valve.Pass, Level: r.level(), Elsewhere: r.w.config.Elsewhere,
 	}
-	if !r.w.config.Plain {
+	if r.w.config.Plain {
+		outside.Witness = &ambusher{witness{r, r.cancel}}
+	} else {
 		outside.Check, outside.Witness = true, &witness{r, r.cancel}
 		outside.SnapshotAfter, outside.TrailingLogs = snapshotAfter, trailingLogs
 	}

@@ -91,6 +91,7 @@ type World struct {
 	tenants look.Tenants // of hosts
 	trap    atomic.Pointer[trap]
 	early   *trap                // that was laid before the start; nil: none was
+	laid    *trap                // of Ambush; nil: none waits, or who was killed by it is buried
 	wrecked *state.View          // the furthest that a wrecked replica has come to
 	loss    *check.Loss          // what no survivor had; nil: nothing
 	liar    atomic.Pointer[liar] // nil: gossip is honest

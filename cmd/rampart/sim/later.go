@@ -7,7 +7,10 @@ import (
 )
 
 // befalls are the words of what befalls hosts and replicas: they can be put off.
-var befalls = []string{"down", "silent", "up", "slow", "load", "kill", "restart", "partition", "heal", "sever"}
+var befalls = []string{
+	"down", "silent", "up", "slow", "load", "kill", "restart", "partition", "heal", "sever",
+	"stepclock", "setclocks", "stall", "flow", "mute", "deafen", "losereplies", "freeze", "thaw", "tear", "sicken", "cure", "ambush",
+}
 
 // checkIn checks what is put off.
 func checkIn(st step) error {

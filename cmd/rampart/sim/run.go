@@ -60,6 +60,7 @@ type run struct {
 	status         int
 	last           string    // command
 	first          int       // the replica that commands ask first
+	lurks          step      // of the last ambush
 	since          time.Time // virtual time was moved on last
 	fatal          int       // of what ended by itself, so many were told
 	updates        map[string]string
@@ -141,6 +142,9 @@ func (r *run) play() (time.Duration, error) {
 			err = r.explain(st, err)
 			break
 		}
+	}
+	if err == nil {
+		err = r.unsprung()
 	}
 	return time.Since(r.s.begin), err
 }

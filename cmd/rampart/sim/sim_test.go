@@ -138,6 +138,15 @@ func TestPlay_Failures(t *testing.T) {
 	R0.srv DENIED`, false},
 		{"put off", "in 1 kill nobody\nat +2\n", `x.txtar:2: at +2
   there is no replica and no host "nobody"`, false},
+		{"ambush", "ambush RevokeToken\nat +1\n", `x.txtar:1: ambush RevokeToken
+  wanted: RevokeToken before the end of the scenario
+  got: none`, false},
+		{"disk of a mom", "stall hosta\n", `x.txtar:1: stall hosta
+  "hosta" is no replica`, false},
+		{"kind of writes", "stall leader tape\n", `x.txtar:1: stall leader tape
+  "tape" is no kind of writes: want one of append, stable, delete, snapshot, ledger`, false},
+		{"mom that goes on", "thaw hosta\n", `x.txtar:1: thaw hosta
+  the mom of hosta is not stopped`, false},
 		{"variable", "env C=qsubx\nexec $C\n", `x.txtar:2: exec $C
   there is no command "qsubx"`, false},
 		{"administration", "exec rampart cluster nosuch\n", `x.txtar:1: exec rampart cluster nosuch
@@ -179,6 +188,8 @@ host hosta ncpus=1 /hosta[0] mem=1gb
 host hostb /hosta[0]
 host hosta
 host $HOST
+host hostd ncpus=-4
+host hostd /hostd[0] mem=abc
 frobnicate
 qstat -f
 exec qstatx
@@ -194,6 +205,10 @@ exec qstat 'x
 slow hosta x
 host hostc
 settle -1
+stepclock s1 soon
+tear s1 -4
+sicken hosta flu
+in 5 sicken hosta
 -- ../x --
 -- a --
 -- a --
@@ -212,26 +227,36 @@ x:10: host: "ncpus" of hosta is not RES=VALUE
 x:12: host: there is a host or vnode "hosta[0]" already
 x:13: host: there is a host or vnode "hosta" already
 x:14: host knows no variables
-x:15: unknown word "frobnicate"
-x:16: unknown word "qstat": a command stands behind exec, or behind as USER
-x:17: there is no command "qstatx"
-x:18: usage: [!] as USER COMMAND [ARGUMENT...]
-x:19: usage: [!] await REGEXP [as USER] COMMAND [ARGUMENT...]
-x:20: there is no command "nosuch"
-x:21: "tomorrow" is no time: want +SECONDS, hh:mm:ss or YYYY-MM-DDThh:mm:ss
-x:22: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
-x:23: usage: [!] stdout [-count=N] REGEXP
-x:24: at cannot be negated
-x:25: want a word behind the exclamation mark
-x:26: a quote is not closed
-x:27: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
-x:29: "-1" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
-x:30: file "../x" leads elsewhere
-x:32: there are two files "a"
-x:33: file "hostz:mom_priv/config" is for the home of hostz, which is no host
-x:34: file "hosta:/etc/passwd" leads elsewhere`
+x:15: host: "ncpus=-4" of hostd: "-4" is no value of type long that a vnode can have
+x:16: host: "mem=abc" of hostd[0]: "abc" is no value of type size that a vnode can have
+x:17: unknown word "frobnicate"
+x:18: unknown word "qstat": a command stands behind exec, or behind as USER
+x:19: there is no command "qstatx"
+x:20: usage: [!] as USER COMMAND [ARGUMENT...]
+x:21: usage: [!] await REGEXP [as USER] COMMAND [ARGUMENT...]
+x:22: there is no command "nosuch"
+x:23: "tomorrow" is no time: want +SECONDS, hh:mm:ss or YYYY-MM-DDThh:mm:ss
+x:24: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:25: usage: [!] stdout [-count=N] REGEXP
+x:26: at cannot be negated
+x:27: want a word behind the exclamation mark
+x:28: a quote is not closed
+x:29: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:31: "-1" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:32: "soon" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:33: "-4" is no number of bytes
+x:34: "flu" is no illness: want one of 'no processes', 'no space', 'space at times'
+x:35: usage: sicken HOST ILLNESS
+x:36: file "../x" leads elsewhere
+x:38: there are two files "a"
+x:39: file "hostz:mom_priv/config" is for the home of hostz, which is no host
+x:40: file "hosta:/etc/passwd" leads elsewhere`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	_, err = parse("x", []byte("ambush Submit\n"))
+	if want := `x:1: "Submit" is no command of the log; they are `; err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), " SubmitJob ") {
+		t.Errorf("got %v, want %s and all names", err, want)
 	}
 	_, err = parse("x", []byte("exec qstat\nhost hostb\n"))
 	if want := "x:2: host comes before everything that happens"; err == nil || err.Error() != want {
@@ -298,6 +323,18 @@ func TestPlay_Update(t *testing.T) {
 	}
 	if report, err = Play(file, Options{}); err != nil || report.Updated {
 		t.Errorf("once more: %+v, %v", report, err)
+	}
+}
+
+// After a line that fails nothing is written: what came may be wrong.
+func TestPlay_UpdateFails(t *testing.T) {
+	const text = "as ann qsub -- sim 60\ncmp stdout id\nexit 1 qstat\n-- id --\n7.srv\n"
+	file, report, err := play(t, text, Options{Update: true})
+	if _, failed := errors.AsType[*Failure](err); !failed || report.Updated {
+		t.Errorf("%+v, %v, want a failure", report, err)
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != text {
+		t.Errorf("got\n%s%v\nwant it as it was", got, err)
 	}
 }
 

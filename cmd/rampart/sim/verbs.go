@@ -61,6 +61,7 @@ func init() {
 		"stop": {usage: "stop", do: func(*run, step, []string) error { return errStop }},
 	}
 	maps.Copy(verbs, caseVerbs())
+	maps.Copy(verbs, illVerbs())
 }
 
 func checkTime(st step) error {

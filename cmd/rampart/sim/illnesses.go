@@ -1,0 +1,156 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rampart/chaos/fault"
+	"rampart/fsm/command"
+)
+
+// illVerbs are words for the faults of chaos/fault that leave processes and links half well, by the names that they have there.
+func illVerbs() map[string]verb {
+	return map[string]verb{
+		"stepclock":   {usage: "stepclock leader|follower|NAME [+|-]DURATION", least: 2, most: 2, do: (*run).stepClock, check: checkShift},
+		"setclocks":   {usage: "setclocks", do: all((*run).setClocks)},
+		"stall":       {usage: "stall leader|follower|NAME [append|stable|delete|snapshot|ledger]", least: 1, most: 2, do: (*run).stall},
+		"flow":        {usage: "flow", do: all((*run).flow)},
+		"mute":        {usage: "mute leader|follower|NAME", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Mute(name, false) })},
+		"deafen":      {usage: "deafen leader|follower|NAME", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Mute(name, true) })},
+		"losereplies": {usage: "losereplies leader|follower|NAME", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.LoseReplies(name) })},
+		"freeze":      {usage: "freeze HOST", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Freeze(name) })},
+		"thaw":        {usage: "thaw HOST", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Thaw(name) })},
+		"tear":        {usage: "tear leader|follower|NAME [BYTES]", least: 1, most: 2, do: (*run).tear, check: checkBytes},
+		"sicken":      {usage: "sicken HOST ILLNESS", least: 2, most: 2, do: (*run).sicken, check: checkIllness},
+		"cure":        {usage: "cure", do: all((*run).cure)},
+		"ambush":      {usage: "ambush COMMAND", least: 1, most: 1, do: (*run).ambush, check: checkKind},
+	}
+}
+
+// all does something to everything there is.
+func all(do func(r *run)) func(*run, step, []string) error {
+	return func(r *run, _ step, _ []string) error {
+		do(r)
+		return nil
+	}
+}
+
+func (r *run) setClocks() { r.world.SetClocks() }
+
+func (r *run) flow() { r.world.Flow() }
+
+func (r *run) cure() { r.world.Cure() }
+
+// shift reads by how much a clock is set.
+func shift(text string) (time.Duration, error) {
+	if back, ok := strings.CutPrefix(text, "-"); ok {
+		by, err := duration(back)
+		return -by, err
+	}
+	return duration(strings.TrimPrefix(text, "+"))
+}
+
+func checkShift(st step) error {
+	text, ok := st.words[1].plain()
+	if !ok {
+		return nil
+	}
+	_, err := shift(text)
+	return err
+}
+
+// stepClock sets the clock of a replica's host.
+func (r *run) stepClock(_ step, words []string) error {
+	by, err := shift(words[1])
+	if err != nil {
+		return err
+	}
+	name, err := r.named(words[0])
+	if err != nil {
+		return err
+	}
+	return r.world.StepClock(name, by)
+}
+
+// stall has the disk of a replica answer nothing, or no writes of a kind.
+func (r *run) stall(_ step, words []string) error {
+	name, err := r.named(words[0])
+	if err != nil {
+		return err
+	}
+	return r.world.Stall(name, strings.Join(words[1:], ""))
+}
+
+// tornBytes is how much of a ledger is lost where nobody says it: a record, or a part of one.
+const tornBytes = 100
+
+func torn(words []string) (int64, error) {
+	if len(words) < 2 {
+		return tornBytes, nil
+	}
+	n, err := strconv.ParseInt(words[1], 10, 32)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is no number of bytes", words[1])
+	}
+	return n, nil
+}
+
+func checkBytes(st step) error {
+	if len(st.words) < 2 {
+		return nil
+	}
+	text, ok := st.words[1].plain()
+	if !ok {
+		return nil
+	}
+	_, err := torn([]string{"", text})
+	return err
+}
+
+// tear kills a replica, and the end of its accounting file is lost.
+func (r *run) tear(_ step, words []string) error {
+	bytes, err := torn(words)
+	if err != nil {
+		return err
+	}
+	name, err := r.named(words[0])
+	if err != nil {
+		return err
+	}
+	return r.world.Tear(name, bytes)
+}
+
+func checkIllness(st step) error {
+	if text, ok := st.words[1].plain(); ok && !slices.Contains(fault.Illnesses, text) {
+		return fmt.Errorf("%q is no illness: want one of '%s'", text, strings.Join(fault.Illnesses, "', '"))
+	}
+	return nil
+}
+
+// sicken makes a host ill.
+func (r *run) sicken(_ step, words []string) error { return r.world.Sicken(words[0], words[1]) }
+
+func checkKind(st step) error {
+	if text, ok := st.words[0].plain(); ok && !slices.Contains(command.Names(), text) {
+		return fmt.Errorf("%q is no command of the log; they are %s", text, strings.Join(command.Names(), " "))
+	}
+	return nil
+}
+
+// ambush has the leader die at a command of the log.
+func (r *run) ambush(st step, words []string) error {
+	r.lurks = st
+	return r.world.Ambush(words[0])
+}
+
+// unsprung is the failure of a scenario whose ambush has not seen its command.
+func (r *run) unsprung() error {
+	kind := r.world.Awaited()
+	if kind == "" {
+		return nil
+	}
+	return r.explain(r.lurks, &failure{kind + " before the end of the scenario", "none"})
+}
