@@ -14,6 +14,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"rampart/cmd/rampart/sim"
 	"rampart/cmd/rampart/trace"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -21,7 +22,7 @@ import (
 
 // traceFlags are those of rampart sim that play workloads in place of scenarios.
 func traceFlags() []urfave.Flag {
-	return []urfave.Flag{
+	return append(sim.TwinFlags(), []urfave.Flag{
 		&urfave.StringSliceFlag{Name: "trace", Usage: "replay the workload of a `FILE` in the Standard Workload Format, or of accounting files, or a folder of them; plain or compressed by gzip; may be repeated"},
 		&urfave.StringFlag{Name: "site", Usage: "folder `DIR` with the queues, limits and vnodes of a site: what qmgr prints (*.qmgr), sched_config; also one of pbs_snapshot"},
 		&urfave.StringFlag{Name: "hosts", Usage: "`N:RES=VALUE,...`: hosts of a site that names none, such as 1000:ncpus=64,mem=256gb"},
@@ -31,18 +32,12 @@ func traceFlags() []urfave.Flag {
 		&urfave.StringFlag{Name: "gantt", Usage: "draw the runs of a stretch into the picture, too: `FROM,UNTIL`, each YYYY-MM-DDThh:mm:ss in UTC"},
 		&urfave.StringFlag{Name: "compare", Usage: "replay the workload at another site, too, and compare: its folder `DIR`"},
 		&urfave.StringFlag{Name: "each", Usage: "write a line of CSV for each job to a `FILE`"},
-		&urfave.BoolFlag{Name: "from-cluster", Usage: "tell when the jobs start that wait in this host's cluster now; nothing is changed there"},
-		&urfave.StringFlag{Name: "from-snapshot", Usage: "the same of a `FILE` of rampart cluster snapshot save"},
-		&urfave.StringSliceFlag{Name: "down", Usage: "what if a host goes down: `HOST[,HOST...][@WHEN]`, WHEN is hh:mm or YYYY-MM-DDThh:mm:ss, now if it is not there; may be repeated"},
-		&urfave.StringSliceFlag{Name: "qmgr", Usage: "what if a `LINE` is given to qmgr; may be repeated"},
-		&urfave.StringSliceFlag{Name: "submit", Usage: "what if a `SCRIPT` is submitted; may be repeated"},
-		&urfave.UintFlag{Name: "days", Usage: "of --from-cluster: look so many `days` ahead", Value: 30},
 		&urfave.StringFlag{Name: "synthetic", Usage: "draw a workload and write it to a `FILE` in the Standard Workload Format"},
 		&urfave.IntFlag{Name: "jobs", Usage: "of --synthetic: `number` of jobs", Value: 10000},
 		&urfave.Float64Flag{Name: "load", Usage: "of --synthetic: `part` of the cpus that is asked for, in the mean; 0: what the model gives", Value: 0.7},
 		&urfave.IntFlag{Name: "widest", Usage: "of --synthetic: `cpus` of the largest job; 0: all of the hosts"},
 		&urfave.IntFlag{Name: "users", Usage: "of --synthetic: `number` of users", Value: 50},
-	}
+	}...)
 }
 
 // workloadFlags are those that mean nothing to scenarios.

@@ -101,10 +101,12 @@ func (r *run) shown(text string) string {
 
 // administrate runs rampart SUBCOMMAND.
 func (c *caller) administrate(ctx context.Context, argv []string) int {
+	env := c.adminEnv()
+	env.Foresee = c.twin().Begins
 	app := &urfave.App{
 		Name: administration, Writer: &c.stdout, ErrWriter: &c.stderr, Reader: c.stdin, HideVersion: true, DisableSliceFlagSeparator: true,
 		ExitErrHandler: func(*urfave.Context, error) {}, Action: admin.NoSuchCommand, OnUsageError: admin.RefuseUsage,
-		Commands: admin.Strict(admin.Groups(admin.Commands(c.adminEnv()))),
+		Commands: admin.Strict(append(admin.Groups(admin.Commands(env)), c.simCommand())),
 	}
 	return admin.Finish(&c.stderr, administration, app.RunContext(ctx, admin.Arrange(app, argv)))
 }

@@ -50,6 +50,8 @@ type TwinOptions struct {
 	Changes []Change
 	Ahead   time.Duration // how far it is looked
 	Quit    func() bool
+	// Open opens a file that a change names; nil: os.Open does.
+	Open func(name string) (fs.File, error)
 }
 
 // Foresee says what becomes of the jobs that wait in the state of a snapshot, as it is, and with the changes. Nothing of it gets
@@ -238,7 +240,9 @@ func (t *twin) note(ev state.Event) {
 func (t *twin) play(changes []Change) error {
 	var failed error
 	shell := newShell(t.machine)
-	shell.open = func(name string) (fs.File, error) { return os.Open(name) }
+	if shell.open = t.o.Open; shell.open == nil {
+		shell.open = func(name string) (fs.File, error) { return os.Open(name) }
+	}
 	for _, c := range changes {
 		at := max(t.begin, pbs.Time(c.At.UnixNano()))
 		if c.At.IsZero() {
