@@ -145,6 +145,9 @@ func TestDamage_NothingIsServedThatWasNotWritten(t *testing.T) {
 
 // TestDamage_ByHand: what a flipped bit brings about only now and then.
 func TestDamage_ByHand(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	dir := writtenDisk(t)
 	logBucket, values := []byte("logs"), []byte("conf")
 	cases := []struct {

@@ -120,6 +120,9 @@ func TestSnapshot_WaitsForTheLedgerAndApplyGoesOn(t *testing.T) {
 
 // A tenth of what makes a snapshot due is enough in a calm.
 func TestSnapshot_InACalm(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0)
 		m := w.add("s1")

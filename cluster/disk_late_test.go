@@ -9,6 +9,7 @@ import (
 
 	"rampart/cluster"
 	"rampart/cluster/store"
+	"rampart/transport/build"
 )
 
 // stallable gives m a disk that can be made to hang.
@@ -83,6 +84,9 @@ func TestStore_LateWriteOfADeposedLeader(t *testing.T) {
 // Its log is the longest then, and the entry of unknown outcome is committed: asked
 // again with the same id, it has been done, once (L6, L8).
 func TestStore_LateWriteThatIsCommittedAfterAll(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		m, sick := stalledLeader(t, w)
 		for _, o := range w.members[1:3] {

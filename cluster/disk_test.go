@@ -145,6 +145,9 @@ func TestDisk_NobodyIsBetter(t *testing.T) {
 
 // TestDisk_SlowFollowerDragsNobody: commits need a majority, and it is not of it.
 func TestDisk_SlowFollowerDragsNobody(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	withDisks(t, 3, func(t *testing.T, w *world, disks map[*server]*aDisk) {
 		leader, sick := w.leader(), w.followers()[0]
 		disks[sick].slow.Store(int64(400 * time.Millisecond))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rampart/fsm/pbs"
+	"rampart/transport/build"
 )
 
 // logTime is the log's time as the leader's state has it.
@@ -13,6 +14,9 @@ func (w *world) logTime() time.Time { return time.Unix(0, int64(w.leader().machi
 // TestClock_YearAheadInATerm: what the leader proposes before the next tick is
 // refused, its term ends, and the requests are done by the next one.
 func TestClock_YearAheadInATerm(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		mad, id := w.leader(), request()
 		mad.clockOff.Store(int64(365 * 24 * time.Hour))
@@ -56,6 +60,9 @@ func TestClock_MinuteBackInATerm(t *testing.T) {
 // TestClock_Drifting: a clock that gains a tenth leads until it is 2 s off, and the
 // log's time never gets further ahead than that and what one tick adds.
 func TestClock_Drifting(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		mad := w.leader()
 		worst := time.Duration(0)

@@ -128,6 +128,9 @@ func TestDrift_FollowerIsInstalledAnew(t *testing.T) {
 }
 
 func TestDrift_LeaderInTheMinorityStepsDown(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		w, machines := driftingWorld(t, 3)
 		old := w.leader()

@@ -77,6 +77,9 @@ func TestReplace_TheNewcomerTakesThePlaceOfTheDead(t *testing.T) {
 }
 
 func TestReplace_NobodyWithoutANewcomer(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		w.raised()
 		dead := w.followers()[0]
@@ -92,6 +95,9 @@ func TestReplace_NobodyWithoutANewcomer(t *testing.T) {
 
 // One that restarts while another joins loses nothing by it.
 func TestReplace_NotOneThatComesBackInTime(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		w.raised()
 		away := w.followers()[0]

@@ -22,6 +22,7 @@ import (
 	"rampart/cli"
 	"rampart/cli/script"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/build"
 )
 
 var update = flag.Bool("update", false, "write the transcripts anew")
@@ -36,6 +37,9 @@ var update = flag.Bool("update", false, "write the transcripts anew")
 // RESERVATIONS=none takes away what reservations there are, SEQUENCE=long raises max_job_sequence_id, HISTORY=none keeps no
 // finished jobs, QUORUM=none answers only who takes a stale answer.
 func TestTranscripts(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no transcripts: %v", err)

@@ -9,6 +9,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
+	"rampart/transport/build"
 )
 
 // samples are values of attributes that do not take any value of their type.
@@ -52,6 +53,9 @@ func sample(def *attr.Def) *api.Attribute {
 // all others in one comma list (specification: drop-in section 2); afterwards the object is as
 // one that never had it.
 func TestManage_EveryAttributeCanBeUnset(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	b := newBench(t).objects()
 	b.host("hosta", "hosta")
 	must := func(verb api.Verb, kind api.ObjectKind, name string, changes ...*api.Attribute) {

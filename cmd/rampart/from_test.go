@@ -18,6 +18,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
+	"rampart/transport/build"
 	"rampart/transport/memnet"
 )
 
@@ -136,6 +137,9 @@ func TestFrom_Drill(t *testing.T) {
 
 // TestFrom_TheFounderDies: whatever it has done by then, the next start makes it whole.
 func TestFrom_TheFounderDies(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	backup := filepath.Join(t.TempDir(), "state")
 	onSite(t, func(t *testing.T, s *site) {
 		s.ready()
