@@ -25,7 +25,7 @@ export GOFLAGS := -trimpath
 # The race detector needs a C compiler; a machine without one still runs every test.
 RACE := $(shell command -v "$${CC:-gcc}" >/dev/null 2>&1 && echo -race)
 GOTEST := $(if $(RACE),CGO_ENABLED=1 )go test $(RACE) -vet=off
-# Tests of real processes run apart from the other tests, which would take their time; they themselves wait most of it.
+# Tests of real processes run apart from the other tests, which take what they leave of the processors.
 PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
 # Packages in which one goroutine does everything: the race detector has nothing to see there, and archtest looks for goroutines in
 # them. All others are raced. sim plays clusters, as chaos does under the detector.
@@ -85,7 +85,7 @@ test: build strace ## lint and every test but the long ones
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	times=$$(mktemp -d) programs=$$(mktemp -d)
 	trap 'wait; cat "$$times"/*.json | $(TOOL) gotestsum tool slowest --threshold 0s --num 10; rm -rf "$$times" "$$programs"' EXIT
-	# Tests of processes wait most of their time: what keeps the processors busy and waits for nothing goes on beside them.
+	# Tests of processes wait a good part of their time: all that waits for nothing goes on beside them, and gives way to them.
 	chmod 755 "$$programs" # jobs of other users come by
 	cp bin/rampart bin/pbs "$$programs"
 	$(call TESTS,processes) go test -json -vet=off -short -p 2 -timeout 12m $(PROCESS_TESTS) -args -bin "$$programs" &
@@ -93,11 +93,11 @@ test: build strace ## lint and every test but the long ones
 	nice $(MAKE) lint
 	unraced=$$(go list $(UNRACED))
 	nice $(call TESTS,unraced) go test -json -vet=off -short -timeout 12m $$unraced
-	wait $$processes
-	raced() { $(call TESTS,raced) env $(GOTEST) -json -short -p $(AT_ONCE) -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)) -e "$$unraced"); }
+	raced() { nice $(call TESTS,raced) env $(GOTEST) -json -short -p $(AT_ONCE) -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)) -e "$$unraced"); }
 	# The detector's runtime now and then fails a check of its own; then, and only then, what has not passed is played again.
 	raced || { grep -q '"Output":"ThreadSanitizer: CHECK failed' "$$times/raced.json" && ! grep -qE '"Output":"( *--- FAIL|panic:|WARNING: DATA RACE)' "$$times/raced.json" && raced; } || exit 1
-	[ -z "$(RACE)" ] || $(call TESTS,whole) go test -json -vet=off -short -timeout 15m -run "$(WHOLE_TESTS)" $(WHOLE)
+	[ -z "$(RACE)" ] || nice $(call TESTS,whole) go test -json -vet=off -short -timeout 15m -run "$(WHOLE_TESTS)" $(WHOLE)
+	wait $$processes
 
 # BASE is the commit that one's own work began at.
 BASE ?= $(shell git rev-parse --verify -q '@{upstream}' || git rev-parse --verify -q HEAD)
