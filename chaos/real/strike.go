@@ -266,7 +266,7 @@ func await(ctx context.Context, limit time.Duration, check func(context.Context)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var last error
-	for {
+	for began := time.Now(); ; {
 		err := check(ctx)
 		if err == nil {
 			return nil
@@ -277,7 +277,7 @@ func await(ctx context.Context, limit time.Duration, check func(context.Context)
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("not within %s: %w", limit, last)
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(devrun.Pause(time.Since(began))):
 		}
 	}
 }

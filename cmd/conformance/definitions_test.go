@@ -14,8 +14,7 @@ import (
 // seen waits until the output of a command, errors included, satisfies a condition.
 func seen(t *testing.T, c *devrun.Cluster, what string, want func(out string) bool, name string, args ...string) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
-	for last := ""; ; poll() {
+	for began := time.Now(); ; poll(began) {
 		out, err := c.Output(t.Context(), name, args...)
 		if err != nil {
 			out += err.Error()
@@ -23,8 +22,8 @@ func seen(t *testing.T, c *devrun.Cluster, what string, want func(out string) bo
 		if want(out) {
 			return
 		}
-		if last = out; time.Now().After(deadline) {
-			t.Fatalf("%s: never seen by %s %q; last seen:\n%s", what, name, args, last)
+		if time.Since(began) > patience {
+			t.Fatalf("%s: never seen by %s %q; last seen:\n%s", what, name, args, out)
 		}
 	}
 }

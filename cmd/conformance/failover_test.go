@@ -19,16 +19,14 @@ import (
 // waitFor polls until check has nothing to say.
 func waitFor(t *testing.T, within time.Duration, what string, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(within)
-	for {
+	for began := time.Now(); ; poll(began) {
 		err := check()
 		if err == nil {
 			return
 		}
-		if time.Now().After(deadline) {
+		if time.Since(began) > within {
 			t.Fatalf("wait for %s: last seen: %v", what, err)
 		}
-		poll()
 	}
 }
 

@@ -77,12 +77,10 @@ func converse(ts *testscript.TestScript, neg bool, args []string) {
 
 // until waits for words to be shown and returns where they end.
 func until(ts *testscript.TestScript, words string, shown func() string) int {
-	deadline := time.Now().Add(patience)
-	for time.Now().Before(deadline) {
+	for began := time.Now(); time.Since(began) < patience; poll(began) {
 		if i := strings.Index(shown(), words); i >= 0 {
 			return i + len(words)
 		}
-		poll()
 	}
 	ts.Fatalf("%q was never shown; last seen:\n%s", words, shown())
 	return 0

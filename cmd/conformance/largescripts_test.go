@@ -52,12 +52,12 @@ func heldScript(t *testing.T, c *devrun.Cluster, path string) string {
 	again := *c
 	again.Env = append(slices.Clone(c.Env), "PBS_REQUEST_ID="+string(transport.NewRequestID()))
 	var failed *exec.ExitError
-	for deadline := time.Now().Add(patience); ; poll() {
+	for began := time.Now(); ; poll(began) {
 		out, err := again.Output(t.Context(), "qsub", "-h", path)
 		if err == nil {
 			return out
 		}
-		if !errors.As(err, &failed) || failed.ExitCode() != 102 && failed.ExitCode() != 70 || time.Now().After(deadline) {
+		if !errors.As(err, &failed) || failed.ExitCode() != 102 && failed.ExitCode() != 70 || time.Since(began) > patience {
 			t.Errorf("%v\n%s", err, out)
 			return out
 		}

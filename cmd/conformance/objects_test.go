@@ -55,13 +55,14 @@ func TestDropIn_EverythingIsMadeAgain(t *testing.T) {
 		"create node hosta", "create resource foo type=long,flag=nh", "set node hosta resources_available.foo=2",
 	)
 	id := strings.TrimSpace(do("qsub", "-o", "/dev/null", "-e", "/dev/null", "-l", "select=1:ncpus=1:foo=2", "--", "/bin/true"))
-	deadline := time.Now().Add(patience)
-	for last := ""; !strings.Contains(last, "job_state = F"); {
-		if time.Now().After(deadline) {
-			t.Fatalf("the job did not run:\n%s", last)
+	for began := time.Now(); ; poll(began) {
+		shown := do("qstat", "-xf", id)
+		if strings.Contains(shown, "job_state = F") {
+			break
 		}
-		poll()
-		last = do("qstat", "-xf", id)
+		if time.Since(began) > patience {
+			t.Fatalf("the job did not run:\n%s", shown)
+		}
 	}
 }
 

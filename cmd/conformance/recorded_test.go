@@ -113,18 +113,17 @@ func (r *recording) play(b block) (got, want string, same bool) {
 	want = r.mask(r.without(b.output))
 	line := r.ourNumbers(cmp.Or(instead[b.command], b.command))
 	line = strings.ReplaceAll(line, "-u pbsuser", "-u "+submittingUser)
-	deadline := time.Now().Add(patience)
+	limit := patience
 	if r.t.Failed() {
-		deadline = time.Now().Add(time.Second) // one difference is enough to know
+		limit = time.Second // one difference is enough to know
 	}
-	for {
+	for began := time.Now(); ; poll(began) {
 		raw := r.run(line)
 		r.noteJob(b.output, raw)
 		got = r.mask(r.named(r.theirs(raw)))
-		if got == want || !readOnly.MatchString(b.command) || time.Now().After(deadline) {
+		if got == want || !readOnly.MatchString(b.command) || time.Since(began) > limit {
 			return got, want, got == want
 		}
-		poll()
 	}
 }
 

@@ -102,18 +102,16 @@ func (r *recording) compareFile(b block) {
 	skip := func(line string) bool {
 		return slices.ContainsFunc(internals, func(in internal) bool { return in.line.MatchString(line) })
 	}
-	deadline := time.Now().Add(patience)
-	for {
+	for began := time.Now(); ; poll(began) {
 		got := inFiles(r.mask(r.named(r.theirs(r.run(r.ourNumbers(filesOf[b.command]))))))
 		missing := withoutCounterpart(want, got, skip)
 		if len(missing) == 0 {
 			return
 		}
-		if time.Now().After(deadline) {
+		if time.Since(began) > patience {
 			r.t.Errorf("$ %s\nnot among ours:\n%s\nours:\n%s", b.command, strings.Join(missing, "\n"), got)
 			return
 		}
-		poll()
 	}
 }
 

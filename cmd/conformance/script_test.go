@@ -128,20 +128,18 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := regexp.Compile("(?ms)" + args[0])
 	ts.Check(err)
 	var last string
-	deadline := time.Now().Add(patience)
-	for time.Now().Before(deadline) {
+	for began := time.Now(); time.Since(began) < patience; poll(began) {
 		err := ts.Exec(args[1], args[2:]...)
 		last = ts.ReadFile("stdout")
 		if err == nil && want.MatchString(last) != neg {
 			return
 		}
-		poll()
 	}
 	ts.Fatalf("%s: never matched %s; last seen: %s%s", strings.Join(args[1:], " "), args[0], last, ts.ReadFile("stderr"))
 }
 
-// poll is the pause between two looks at a condition.
-func poll() { <-time.After(50 * time.Millisecond) }
+// poll is the pause between two looks at a condition, which somebody began to look at then.
+func poll(began time.Time) { <-time.After(devrun.Pause(time.Since(began))) }
 
 // A keyedMutex holds what scripts own.
 type keyedMutex struct{ held sync.Map } // of *sync.Mutex by name
@@ -217,8 +215,7 @@ func records(ts *testscript.TestScript, c *devrun.Cluster, neg bool, args []stri
 		ts.Fatalf("usage: records ID TYPES")
 	}
 	var last []string
-	deadline := time.Now().Add(patience)
-	for time.Now().Before(deadline) {
+	for began := time.Now(); time.Since(began) < patience; poll(began) {
 		all := map[string]bool{}
 		for _, replica := range replicas {
 			lines, err := recordsOf(c, replica, args[0])
@@ -229,7 +226,6 @@ func records(ts *testscript.TestScript, c *devrun.Cluster, neg bool, args []stri
 			ts.Check(ts.Exec("printf", "%s\n", strings.Join(last, "\n")))
 			return
 		}
-		poll()
 	}
 	ts.Fatalf("records of %s: never %s on all replicas; last seen:\n%s", args[0], args[1], strings.Join(last, "\n"))
 }

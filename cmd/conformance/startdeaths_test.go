@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestReliable_Deaths kills and stops moms within the start of a job that tolerates it: it never
@@ -73,7 +74,7 @@ func (w *startup) watch() (most func() int) {
 			default:
 			}
 			n = max(n, len(w.steadies("")))
-			poll()
+			poll(time.Now())
 		}
 	})
 	return sync.OnceValue(func() int {

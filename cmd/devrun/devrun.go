@@ -233,7 +233,7 @@ func (c *Cluster) Status(ctx context.Context) ([]Replica, error) {
 // Leader returns the name of the leader, as the replicas see it now. While they elect one, as those of a busy machine may at any
 // time, it waits.
 func (c *Cluster) Leader(ctx context.Context) (string, error) {
-	for deadline := time.Now().Add(electedWithin); ; {
+	for began := time.Now(); ; {
 		all, err := c.Status(ctx)
 		if err != nil {
 			return "", err
@@ -247,15 +247,28 @@ func (c *Cluster) Leader(ctx context.Context) (string, error) {
 		if newest.Name != "" {
 			return newest.Name, nil
 		}
-		if time.Now().After(deadline) {
+		if time.Since(began) > electedWithin {
 			return "", fmt.Errorf("no leader: %+v", all)
 		}
 		select {
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(Pause(time.Since(began))):
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
 	}
+}
+
+// Bounds of a pause between two looks at a condition.
+const (
+	shortestPause = 50 * time.Millisecond
+	longestPause  = 500 * time.Millisecond
+)
+
+// Pause returns how long to wait before the next look at a condition that has been waited for so long already: at most an eighth of
+// that, but no less than 50 ms and no more than 500 ms. A look is a process or more, and tests that wait for long would else take the
+// processors from those that do not.
+func Pause(waited time.Duration) time.Duration {
+	return min(max(waited/8, shortestPause), longestPause)
 }
 
 // Issue returns a certificate of this cluster, for a load that asks by itself.
