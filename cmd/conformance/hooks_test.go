@@ -6,9 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -82,120 +80,6 @@ func (h usingHooks) shows(command []string, texts ...string) {
 }
 
 func full(job string) []string { return []string{"qstat", "-xfw", job} }
-
-// runsFor waits until a job has run for so many seconds more.
-func (h usingHooks) runsFor(job string, seconds int) {
-	h.t.Helper()
-	end := -1
-	waitFor(h.t, 4*patience, "time to pass", func() error {
-		_, rest, _ := strings.Cut(h.must(h.t, "qstat", "-f", job), "resources_used.walltime = ")
-		text, _, _ := strings.Cut(rest, "\n")
-		now := 0
-		for part := range strings.SplitSeq(text, ":") {
-			n, err := strconv.Atoi(part)
-			if err != nil {
-				return fmt.Errorf("walltime %q", text)
-			}
-			now = 60*now + n
-		}
-		if end < 0 {
-			end = now + seconds
-		}
-		if now < end {
-			return fmt.Errorf("walltime %q", text)
-		}
-		return nil
-	})
-}
-
-// TestHooks_UsedSurvives plays RU-5, RU-6 and RU-7: what hooks have set of resources_used outlives
-// the servers and a sister's mom, and begins anew with a new run.
-func TestHooks_UsedSurvives(t *testing.T) {
-	t.Parallel()
-	hosts := []string{"hosta", "hostb", "hostc"}
-	h := newUsingHooks(t, "hosta:ncpus=4,mem=4gb", "hostb:ncpus=4,mem=4gb", "hostc:ncpus=4,mem=4gb")
-	for name, kind := range map[string]string{"foo_i": "long", "foo_f": "float", "foo_str": "string", "foo_str4": "string", "stra": "string_array"} {
-		h.must(t, "qmgr", "-c", "create resource "+name+" type="+kind+",flag=h")
-	}
-	h.hook("pro", "event=execjob_prologue", `
-import pbs
-j = pbs.event().job
-if str(j.Job_Name) == "ru5":
-    n, u = 11 if j.in_ms_mom() else 12, j.resources_used
-    u["vmem"], u["foo_i"], u["foo_f"], u["cput"] = pbs.size("%dgb" % n), n, n / 100, n
-    u["foo_str"] = '{"seven":7}' if n == 11 else '{"eight":8,"nine":9}'
-    u["stra"] = '"glad,elated","happy"' if n == 11 else '"cucumbers,bananas"'
-    if n == 11:
-        u["foo_str4"] = "eight"
-`, hosts...)
-	h.hook("per", "event=exechost_periodic,freq=2", `
-import pbs
-for j in pbs.event().job_list.values():
-    if str(j.Job_Name) == "ru6":
-        u = j.resources_used
-        u["foo_i"], u["foo_f"], u["cput"] = 1, 1.01, 10
-        u["foo_str"], u["stra"] = '{"happy":"true"}', '"one","two"'
-`, hosts...)
-	ends := filepath.Join(t.TempDir(), "go")
-	submit := func(name, ask string, args ...string) string {
-		all := append([]string{"-N", name, "-o", "/dev/null", "-j", "oe", "-l", "select=" + ask, "-l", "place=scatter", "--"}, args...)
-		return h.must(t, "qsub", all...)
-	}
-	five := submit("ru5", "3:ncpus=1", "/bin/sh", "-c", "while [ ! -e "+ends+" ]; do sleep 0.2; done")
-	six := submit("ru6", "3:ncpus=1", "/bin/sleep", "1000")
-	never := submit("ru6", "5:ncpus=1", "/bin/sleep", "1000")
-	three := []string{"foo_i = 3\n", "foo_f = 3.03\n", "cput = 00:00:30\n", `foo_str = '{"happy": "true"}'`, `stra = "one","two"`}
-	h.shows(full(six), three...)
-	h.shows(full(five), "substate = 42")
-
-	// RU-5: the servers are killed and come back; the job ends after that.
-	for _, name := range replicas {
-		if err := h.Signal(name, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := h.Restart(t.Context(), replicas...); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(ends, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	h.shows(full(five), "job_state = F", "foo_i = 35\n", "foo_f = 0.35\n", "vmem = 35gb\n", "cput = 00:00:35\n", "foo_str4 = eight\n",
-		`foo_str = '{"seven": 7, "eight": 8, "nine": 9}'`, `stra = "glad,elated","happy"`)
-	for _, name := range replicas {
-		waitFor(t, patience, "the records at "+name, func() error {
-			lines, err := recordsOf(h.Cluster, name, five)
-			if err == nil && types(lines) != "QSE" {
-				err = fmt.Errorf("%q", lines)
-			}
-			return err
-		})
-	}
-
-	// RU-6: what a sister that does not answer has reported last, counts.
-	if err := h.Signal("hostb", syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	h.runsFor(six, 20)
-	h.shows(full(six), append(three, "job_state = R")...)
-	h.shows(full(never), "job_state = Q", "!resources_used")
-	h.must(t, "qmgr", "-c", "set server scheduling = False")
-	h.must(t, "qrerun", six)
-	if err := h.Restart(t.Context(), "hostb"); err != nil {
-		t.Fatal(err)
-	}
-	h.shows(full(six), "job_state = Q", "!resources_used")
-	h.must(t, "qmgr", "-c", "set server scheduling = True")
-	h.shows(full(six), append(three, "run_count = 2")...)
-
-	// RU-7: the same without a loss.
-	h.must(t, "qmgr", "-c", "set server scheduling = False")
-	h.must(t, "qrerun", six)
-	h.shows(full(six), "job_state = Q", "!resources_used")
-	h.must(t, "qmgr", "-c", "set server scheduling = True")
-	h.shows(full(six), append(three, "run_count = 3")...)
-	h.must(t, "qdel", six, never)
-}
 
 // TestHooks_Periodic plays HK-10, and HK-1: a periodic hook sees all that it can reach, changes the vnode of
 // its host, and makes one that belongs to the first host that wanted it.

@@ -97,7 +97,8 @@ func TestReservations_LeaderKilled(t *testing.T) {
 	}
 }
 
-// TestReservations_AllDown plays RV-78 and RV-79: no replica is up when one begins and another ends.
+// TestReservations_AllDown plays RV-78 and RV-79: no replica is up when one begins and another ends. That the first one ends as planned is
+// shown where two minutes take no time, by testdata/sim/reservations-outages.txtar.
 func TestReservations_AllDown(t *testing.T) {
 	t.Parallel()
 	c := reservationCluster(t)
@@ -142,8 +143,6 @@ func TestReservations_AllDown(t *testing.T) {
 	awaitTypes(t, c, waits, "QD")
 	awaitShown(t, c, "Exit_status = 271", "qstat", "-xf", runs)
 	awaitShown(t, c, "job_state = F", "qstat", "-xf", waits)
-	awaitTypes(t, c, begins, "UYBK") // at its planned end
-	awaitTypes(t, c, inside, "QSE")
 }
 
 // TestReservations_DeletedTwice plays RV-77: of two who delete one at once, through two replicas, one does.

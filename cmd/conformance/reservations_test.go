@@ -27,9 +27,9 @@ func reservationCluster(t *testing.T) *devrun.Cluster {
 	return c
 }
 
-// realReservations are the scripts of reservations that the short tests play on real clusters: a third of the cases, of each kind one. The
-// others are about times, and are played by cmd/rampart/sim, where an hour takes none.
-var realReservations = []string{"altered", "degraded", "hooks", "life", "ofjobs"}
+// realReservations are the scripts of reservations that the short tests play on real clusters, too: those that show commands, hooks and
+// jobs. All scripts are played by cmd/rampart/sim, where an hour takes none; what the others wait for is time alone.
+var realReservations = []string{"altered", "hooks", "ofjobs"}
 
 // TestReservations plays the scripts of reservations, each on a cluster of its own, every other one by the gateway of a replica
 // that does not lead.
