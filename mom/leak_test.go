@@ -20,6 +20,7 @@ import (
 	"rampart/mom/cgroup"
 	"rampart/mom/proc"
 	"rampart/transport/api"
+	"rampart/transport/build"
 )
 
 // keep gives the mom cgroups of its own, when it is up, and returns the folders that jobs have
@@ -219,6 +220,9 @@ var rowOf = flag.Int("jobs", 20, "`number` of jobs that are run in a row to see 
 
 // TestReal_NothingLeaks runs many jobs in a row, each of which leaves a daemon behind.
 func TestReal_NothingLeaks(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	jobs := *rowOf
 	r := newReal(t)
 	r.keep()
