@@ -130,6 +130,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		if !c.stuck(cl) {
 			c.placed++
 			placed, long, ok, fits = c.placeShrunk(j, cl)
+			c.logChunks(j, id, ok || fits)
 		}
 		choice := 0
 		if !ok && !fits && len(cl.choice) > 0 && !j.Checkpointed() { // it goes on where its checkpoint is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,6 +47,26 @@ func TestLoop_KeepsToLogEvents(t *testing.T) {
 		synctest.Wait()
 		if !slices.Contains(l.lines[1:], "Job;2.srv;Considering job to run") || !slices.Contains(l.lines[1:], "Job;2.srv;Job run") {
 			t.Errorf("with log_events -1 the log has %q", l.lines[1:])
+		}
+		for _, want := range []struct{ request, text string }{
+			{"select=1:ncpus=1", "Node;3.srv;Allocated one subchunk: 1:ncpus=1"},
+			{"select=1:ncpus=8", "Node;4.srv;Failed to satisfy subchunk: 1:ncpus=8"},
+			{"select=2:ncpus=3+1:ncpus=1 place=scatter:excl", "Job;5.srv;Chunk: 2:ncpus=3"},
+			{"select=1:ncpus=1 place=pack:excl", "Node;6.srv;Evaluating subchunk: 1:ncpus=1"},
+			{"select=1:ncpus=1:host=hosta place=excl", "Node;7.srv;Evaluating subchunk: 1:ncpus=1:host=hosta"},
+		} {
+			before := len(l.lines)
+			l.now(func() { l.submit(want.request) })
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if !slices.Contains(l.lines[before:], want.text) {
+				t.Errorf("%s: no %q in %q", want.request, want.text, l.lines[before:])
+			}
+		}
+		if slices.ContainsFunc(l.lines, func(line string) bool {
+			return strings.HasPrefix(line, "Node;5.srv;") || strings.HasPrefix(line, "Job;3.srv;Chunk")
+		}) {
+			t.Error("jobs alike and others are not told apart")
 		}
 		if l.mask != 0xffff {
 			t.Errorf("the log itself takes %#x", l.mask)

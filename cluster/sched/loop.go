@@ -190,6 +190,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.planner.late = func() bool { return time.Since(began) >= most }
 	l.planner.barred, l.planner.nonPreempting = l.bars(v)
 	l.planner.ahead = l.pacer.ahead(v)
+	l.planner.detailed = l.mask.Load()&uint32(pbs.LogDebug3) != 0
 	plan := l.planner.Plan(v, v.Now())
 	planned()
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))

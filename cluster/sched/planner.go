@@ -35,6 +35,7 @@ type Planner struct {
 	barred        map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
 	nonPreempting map[pbs.JobID]bool // jobs that preempt nobody, since hooks have refused to start them
 	ahead         pbs.Time           // how much later it is than the view says
+	detailed      bool               // somebody reads all messages
 	late          func() bool        // whether the time of the next cycle is over; nil: it takes what it takes
 	classes       map[key]*class
 	// requests are classes by what the state has for them.
