@@ -62,7 +62,7 @@ func TestReplay_SaysWhatIsWrong(t *testing.T) {
 		if err := os.WriteFile(saved, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := Replay(t.Context(), saved, "", io.Discard)
+		err := Replay(t.Context(), Replaying{Saved: saved, Out: io.Discard, Log: io.Discard})
 		if err == nil || !strings.HasPrefix(err.Error(), saved+" is no event that was kept: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}

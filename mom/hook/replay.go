@@ -11,10 +11,19 @@ import (
 	"strings"
 )
 
-// Replay runs a hook by hand on an event that was kept (FILE.in, with FILE.data beside it): its own script, or another
-// one. What the script logs and answers is written to out. Nothing that it asks of the
+// A Replaying says what is run by hand, and where it is told of.
+type Replaying struct {
+	Saved  string    // the event that was kept: FILE.in, with FILE.data beside it, or that
+	Script string    // a file; empty: the hook's own
+	Out    io.Writer // gets what the script prints and answers
+	Log    io.Writer // gets what it logs
+	Lines  bool      // the answer is told in PBS's lines, as .out has them, and not as JSON
+}
+
+// Replay runs a hook by hand on an event that was kept. Nothing that it asks of the
 // cluster is answered, and nothing that it wants takes effect.
-func Replay(ctx context.Context, saved, script string, out io.Writer) error {
+func Replay(ctx context.Context, o Replaying) error {
+	saved, script, out := o.Saved, o.Script, o.Out
 	if base, in := strings.CutSuffix(saved, ".in"); in {
 		saved = base + ".data"
 	}
@@ -45,12 +54,16 @@ func Replay(ctx context.Context, saved, script string, out io.Writer) error {
 	answer, err := r.Do(ctx, Run{
 		Hook:   Hook{Name: req.Data.Hook["name"], Attrs: req.Data.Hook},
 		Script: req.Script, Config: req.Data.Config, Event: req.Data.Event, User: user, Dir: req.Dir, Resources: req.Data.Resources,
-		Log: func(l Line) { fmt.Fprintln(out, l.Text) },
+		Log: func(l Line) { fmt.Fprintln(o.Log, l.Text) },
 	})
 	if err != nil {
 		return err
 	}
 	io.WriteString(out, answer.Output)
+	if o.Lines {
+		_, err = out.Write(answerLines(req.Data.Event, answer))
+		return err
+	}
 	told, err := json.MarshalIndent(answer, "", " ")
 	if err == nil {
 		_, err = fmt.Fprintf(out, "%s\n", told)

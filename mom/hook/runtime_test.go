@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -390,11 +391,16 @@ func TestRuntime_Debug(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := Replay(t.Context(), kept[0], other, &out); err != nil || !strings.HasPrefix(out.String(), "again h1\n") || !strings.Contains(out.String(), `"accept": true`) {
+	if err := Replay(t.Context(), Replaying{Saved: kept[0], Script: other, Out: &out, Log: &out}); err != nil || !strings.HasPrefix(out.String(), "again h1\n") || !strings.Contains(out.String(), `"accept": true`) {
 		t.Errorf("replayed with %v:\n%s", err, out.String())
 	}
-	if err := Replay(t.Context(), other, "", &out); err == nil {
+	if err := Replay(t.Context(), Replaying{Saved: other, Out: &out, Log: &out}); err == nil {
 		t.Error("a script was taken for an event")
+	}
+	out.Reset()
+	err := Replay(t.Context(), Replaying{Saved: kept[0], Out: &out, Log: io.Discard, Lines: true})
+	if text, _ := os.ReadFile(answers[0]); err != nil || out.String() != string(text) {
+		t.Errorf("the answer in lines: %v:\n%s", err, out.String())
 	}
 }
 
