@@ -12,6 +12,9 @@ import (
 // them have to end, though vnodes are free. Those that end first come first.
 func (c *cycle) counted(e *Explanation, j *state.Job) {
 	w, reached := c.overLimit(j)
+	if !reached {
+		w, reached = c.overReserved(j)
+	}
 	if !reached || w.Never {
 		return
 	}
@@ -57,8 +60,21 @@ func (c *cycle) counted(e *Explanation, j *state.Job) {
 		}
 		all = append(all, h)
 	}
+	if w.Code == state.WaitServerShort {
+		all = append(all, c.reservedOf(w.Resource)...)
+	}
 	slices.SortStableFunc(all, func(a, b InTheWay) int {
 		return cmp.Compare(uint64(a.Until-1), uint64(b.Until-1)) // nobody knows when 0 is, which comes last
 	})
 	e.Counted, e.CountedMore = all[:min(len(all), mostHolds)], max(0, len(all)-mostHolds)
+}
+
+// reservedOf returns what reservations have, or are to have next, of a resource that the server has as a whole.
+func (c *cycle) reservedOf(name string) (all []InTheWay) {
+	for r := range c.view.Reservations() {
+		if amount, asked := r.Resources.Get(name); asked && r.Nodes() != "" {
+			all = append(all, InTheWay{Kind: calendar.Reservation.String(), By: string(r.ID), What: name + "=" + amount, From: r.Start, Until: r.End})
+		}
+	}
+	return all
 }

@@ -92,7 +92,9 @@ func (c *cycle) answerIn(r *state.Reservation, partition string) *command.Decide
 			c.future.drop(other, assigned(other))
 		}
 	}
-	q.answer.Why = q.decided()
+	if q.answer.Why = q.decided(); q.answer.Why == "" && planted.Bug != planted.DoubleBooking {
+		q.answer.Why = q.serverShort()
+	}
 	if q.answer.Why != "" {
 		q.answer.Nodes, q.answer.Start = nil, 0
 		for _, l := range gone {
@@ -259,8 +261,13 @@ func (q *question) fresh() (why string) {
 
 // soon finds the first time at which the reservation fits.
 func (q *question) soon() string {
-	at := q.now
+	at, holds := q.now, q.serverHolds()
 	found := func(w *world, from pbs.Time) bool {
+		if holds != nil {
+			if _, short := holds.Short(from, from+q.Length, q.wants()); short {
+				return false
+			}
+		}
 		placed, ok := w.findWithin(q.class, &window{future: q.future, from: from, until: from + q.Length, reserve: true})
 		if ok {
 			at, q.answer.Nodes = from, []string{placed.String()}

@@ -73,10 +73,12 @@ func (c *cycle) reached(j *state.Job, id pbs.JobID) (why state.Wait, reached boo
 		why, reached = c.overLimit(j)
 	}
 	if reached {
-		c.log(pbs.LogSched, id, why.Text())
 		c.limiter.held[of] = why
+	} else if why, reached = c.overReserved(j); !reached { // a shorter job of the class may be none
+		return why, false
 	}
-	return why, reached
+	c.log(pbs.LogSched, id, why.Text())
+	return why, true
 }
 
 // atSlots tells whether a job waits for a limit on slots alone, up to which it may keep some.
@@ -145,6 +147,7 @@ func boundsEach(def resource.Def) bool {
 func (c *cycle) planned(j *state.Job) {
 	c.plannedDynamic(j)
 	c.countWhole(j)
+	c.plannedShared(j)
 	if !c.limiter.applies(c.view, j.Queue) {
 		return
 	}

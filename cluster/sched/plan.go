@@ -128,6 +128,7 @@ type cycle struct {
 	queues     map[pbs.QueueName]bool // whether it is started
 	reasons    map[*class]*reason
 	limiter    limiter
+	shared     shared
 	rooms      map[uint64]*int // of arrays, by sequence number: how many more subjobs may run
 	plan       Plan
 	placed     int // tries to find vnodes

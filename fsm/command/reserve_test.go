@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -242,6 +243,42 @@ func TestReservation_NothingTwice(t *testing.T) {
 		id := w.reserve(c.from, c.length, c.sel, c.place)
 		if err := w.decide(id, "(hosta:"+strings.TrimPrefix(c.sel, "1:")+")"); (err == nil) != c.fits {
 			t.Errorf("%s from %d for %d: %v, want fits=%t", c.sel, c.from, c.length, err, c.fits)
+		}
+	}
+}
+
+// TestReservation_NothingOfTheServerTwice: what the server has as a whole is promised once at any time, too (L15).
+func TestReservation_NothingOfTheServerTwice(t *testing.T) {
+	w := newReserving(t)
+	w.do(&ManageResource{Verb: VerbCreate, Name: "lic", Changes: []AttrChange{{Entry: attr.Entry{Name: "type", Value: "long"}}, {Entry: attr.Entry{Name: "flag", Value: "q"}}}})
+	w.do(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "lic", Value: "4"}}}})
+	ask := func(from, length, lic int) error {
+		t.Helper()
+		id := w.do(&Reserve{
+			Owner: ann, Starts: []pbs.Time{w.in(from)}, Length: pbs.Time(time.Duration(length) * time.Second),
+			Attributes: attr.List{}.Set("Resource_List", "select", "1:ncpus=1").Set("Resource_List", "lic", strconv.Itoa(lic)).Set("Authorized_Users", "", "ann@login"),
+		}).Reservation
+		return w.decide(id, "(hosta:ncpus=1)")
+	}
+	if _, err := w.submit("workq", "(hostb:ncpus=1)", "select", "1:ncpus=1", "lic", "2", "walltime", "1000"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		from, length, lic int
+		fits              bool
+	}{
+		{100, 60, 2, true},
+		{159, 10, 1, false},
+		{40, 61, 1, false},
+		{40, 60, 2, true},
+		{160, 10, 3, false}, // the job has two
+		{2000, 60, 5, false},
+		{2000, 60, 4, true},
+		{2010, 10, 1, false},
+		{2010, 10, 0, true},
+	} {
+		if err := ask(c.from, c.length, c.lic); (err == nil) != c.fits {
+			t.Errorf("lic=%d from %d for %d: %v, want fits=%t", c.lic, c.from, c.length, err, c.fits)
 		}
 	}
 }

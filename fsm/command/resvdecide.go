@@ -80,6 +80,9 @@ func (c *DecideReservation) confirm(tx *state.Tx, m Meta, r *state.Reservation) 
 		return pbs.Errorf(pbs.InvalidRequest, "reservation %s has %d occurrences, there are vnodes for %d", r.ID, len(r.Occurrences), len(c.Nodes))
 	}
 	r.Occurrences = append([]state.Occurrence(nil), r.Occurrences...)
+	if err := serverHas(tx, r, len(r.Occurrences)); err != nil {
+		return err
+	}
 	var order []pbs.VnodeName
 	var sums map[pbs.VnodeName]resource.List
 	for i, nodes := range c.Nodes {
@@ -143,7 +146,28 @@ func vacant(tx *state.Tx, r *state.Reservation, n int, text string) error {
 	if err != nil {
 		return err
 	}
+	if err := serverHas(tx, r, 1); err != nil {
+		return err
+	}
 	return vacantOn(tx, r, n, order, sums)
+}
+
+// serverHas refuses the first occurrences of a reservation where the server has too little as a whole beside what others have, or
+// are to have, in their time (L15).
+func serverHas(tx *state.Tx, r *state.Reservation, occurrences int) error {
+	holds := tx.ServerHolds(r.Resources, r.ID)
+	if holds == nil || planted.Bug == planted.DoubleBooking {
+		return nil
+	}
+	for n := range occurrences {
+		from, until := r.Times(n)
+		from = max(from, tx.Now())
+		if why, short := holds.Short(from, until, r.Resources); short {
+			return pbs.Errorf(pbs.ResourceBusy, "reservation %s: %s", r.ID, why.Text())
+		}
+		holds.Add(from, until, r.Resources)
+	}
+	return nil
 }
 
 func vacantOn(tx *state.Tx, r *state.Reservation, n int, order []pbs.VnodeName, sums map[pbs.VnodeName]resource.List) error {
