@@ -86,8 +86,12 @@ func planned(ctx context.Context, client apiconnect.BatchClient, ahead time.Dura
 		return []*api.Criterion{{Name: "job_state", Relation: api.Relation_RELATION_EQUAL, Value: states}}
 	}
 	_, err = listed(ctx, client, &api.ListRequest{
-		Kind: api.ObjectKind_OBJECT_KIND_JOB, Attributes: []string{"exec_vnode", "stime", "Resource_List"}, Where: where("RSE"), Subjobs: true,
+		Kind: api.ObjectKind_OBJECT_KIND_JOB, Attributes: []string{"exec_vnode", "job_state", "stime", "Resource_List"}, Where: where("RSE"), Subjobs: true,
 	}, func(o values) {
+		if o.get("job_state", "") == "S" {
+			p.Hold(plan.Suspended, o.name, o.get("exec_vnode", ""), p.Now, time.Time{})
+			return
+		}
 		start := o.moment("stime", "")
 		p.Hold(plan.Run, o.name, o.get("exec_vnode", ""), start, after(start, o.get("Resource_List", "walltime"), p.Now))
 	})

@@ -19,7 +19,8 @@ type Kind string
 const (
 	Reservation Kind = "reservation"
 	Run         Kind = "run"
-	Expected    Kind = "expected" // a job that is to start then, if all goes as planned
+	Expected    Kind = "expected"  // a job that is to start then, if all goes as planned
+	Suspended   Kind = "suspended" // a job that waits to go on there, nobody knows when
 )
 
 // A Bar is a vnode held for a time.
@@ -81,7 +82,7 @@ func (p *Plan) begin(b Bar) time.Time {
 }
 
 // strength orders kinds as Kind says.
-func (k Kind) strength() int { return slices.Index([]Kind{Expected, Run, Reservation}, k) }
+func (k Kind) strength() int { return slices.Index([]Kind{Suspended, Expected, Run, Reservation}, k) }
 
 // A row is one vnode, or several with the same bars that follow each other.
 type row struct {

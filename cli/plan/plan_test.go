@@ -41,6 +41,23 @@ R R2.srv           from 2027-05-03 11:00:00 until 2027-05-03 12:00:00, on hostb 
 	}
 }
 
+// TestText_Suspended: a job that waits to go on takes nothing of what others have, or are to have.
+func TestText_Suspended(t *testing.T) {
+	p := sample()
+	p.Hold(Suspended, "7.srv", "(hostb:ncpus=8)", p.Now, time.Time{})
+	var b strings.Builder
+	if err := Text(&b, p, 64); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\nhostb  ----------------------------RRRRRRRRRRRRRR---------------\n", "   - suspended job   x takes", "\n- 7.srv            from 2027-05-03 09:00:00 until nobody knows when, on hostb\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+}
+
 // TestText_OverMidnight: a plan that ends on another day says on which.
 func TestText_OverMidnight(t *testing.T) {
 	p := sample()

@@ -22,7 +22,7 @@ const (
 )
 
 const style = `text{font:12px sans-serif;fill:#222}.head{font-weight:bold;font-size:14px}.end{text-anchor:end}.tick{fill:#555}` +
-	`.name{font-family:monospace}.row{fill:#eee}.run{fill:#3b78b5}.reservation{fill:#d9a441}.expected{fill:#9bc29b}.closed{fill:#bbb}`
+	`.name{font-family:monospace}.row{fill:#eee}.run{fill:#3b78b5}.reservation{fill:#d9a441}.expected{fill:#9bc29b}.suspended{fill:#d9d9c3}.closed{fill:#bbb}`
 
 // SVG writes the picture of Text as a document.
 func SVG(w io.Writer, p *Plan) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 const minBar = 24
 
 // marks are what stands for each kind.
-var marks = map[Kind]byte{Reservation: 'R', Run: '#', Expected: '+'}
+var marks = map[Kind]byte{Reservation: 'R', Run: '#', Expected: '+', Suspended: '-'}
 
 // Text draws the plan for a terminal that has so many columns, and lists what holds what below it.
 func Text(w io.Writer, p *Plan, columns int) error {
@@ -40,7 +41,11 @@ func Text(w io.Writer, p *Plan, columns int) error {
 		fmt.Fprintln(&b, others(idle))
 	}
 	if len(p.Bars) > 0 {
-		fmt.Fprintln(&b, "\n# runs   R reserved   + expected to start   x takes nothing")
+		suspended := ""
+		if slices.ContainsFunc(p.Bars, func(b Bar) bool { return b.Kind == Suspended }) {
+			suspended = "- suspended job   "
+		}
+		fmt.Fprintf(&b, "\n# runs   R reserved   + expected to start   %sx takes nothing\n", suspended)
 		p.list(&b)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -78,7 +83,10 @@ func (p *Plan) list(b *strings.Builder) {
 		}
 		seen[key] = true
 		until := "with no walltime"
-		if !bar.Until.IsZero() {
+		switch {
+		case bar.Kind == Suspended:
+			until = "until nobody knows when"
+		case !bar.Until.IsZero():
 			until = "until " + bar.Until.Format(time.DateTime)
 		}
 		fmt.Fprintf(b, "%c %-16s from %s %s, %s\n", marks[bar.Kind], terminal.Printable(bar.Of), bar.From.Format(time.DateTime), until, p.where(bar))
