@@ -169,7 +169,7 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 	case v.arrays:
 		r.Attributes = append(slices.Clone(jobAttributes), "project", lsf.JobApplication, "array_indices_submitted")
 	case v.reasons:
-		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend", "project", lsf.JobApplication, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobHosts)
+		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend", "project", lsf.JobApplication, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobHosts, lsf.JobLayout)
 	case v.halts:
 		r.Attributes = append(slices.Clone(jobAttributes), "comment", "project", lsf.JobApplication)
 	case v.project != "" || v.app != "":

@@ -47,6 +47,12 @@ func (c combiner) selection(text string) resreq.Select {
 	return r.Terms[0].Select
 }
 
+// selections reads what the hosts of a job are asked for, of all its slots or of each term.
+func (c combiner) selections(text string) []resreq.Select {
+	all, _ := lsf.ReadWhere(text, c.site)
+	return all
+}
+
 // order reads the keys of a section order; none, if it names a resource that is there no more.
 func (c combiner) order(text string) []resreq.Key {
 	r, err := resreq.Parse("order["+text+"]", c.site)

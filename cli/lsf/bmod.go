@@ -12,6 +12,7 @@ import (
 
 	"rampart/cli"
 	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
 	"rampart/transport/api"
 )
 
@@ -164,6 +165,17 @@ func (s *submission) renaming(_ context.Context, opts *cli.Options) error {
 
 // reshape has the server make the chunks of the job anew, of its requirement, slots, host and sharing as they are to be.
 func (s *submission) reshape(ctx context.Context, opts *cli.Options, j job) error {
+	if j.get("lsf_resreq") == "" && !opts.Has("R") && !opts.Has("Rn") { // it came by qsub, and says nothing in LSF's words
+		if !slices.ContainsFunc([]string{"n", "nn", "m"}, opts.Has) {
+			return s.asQalter(opts, j)
+		}
+		sel := amount(j.Object, "Resource_List", "select")
+		for _, name := range []string{"mpiprocs", "ompthreads"} {
+			if strings.Contains(sel, ":"+name+"=") {
+				return rejected("the job has " + name + " in its select, for which -R has no word: change it with qalter")
+			}
+		}
+	}
 	text := cmp.Or(j.get("lsf_resreq"), j.requested(), anyHost)
 	switch {
 	case opts.Has("R"):
@@ -184,6 +196,32 @@ func (s *submission) reshape(ctx context.Context, opts *cli.Options, j job) erro
 	}
 	if opts.Has("xn") {
 		s.set("Resource_List", "place", "free")
+	}
+	return nil
+}
+
+// asQalter changes the sharing of a job that came by qsub, and takes back the hosts that its chunks name. Its chunks stay what they are.
+func (s *submission) asQalter(opts *cli.Options, j job) error {
+	s.drop("Resource_List", "place")
+	if opts.Has("x") || opts.Has("xn") {
+		place, err := spec.ParsePlace(cmp.Or(amount(j.Object, "Resource_List", "place"), "free"))
+		if err != nil {
+			return err
+		}
+		if place.Sharing = ""; opts.Has("x") {
+			place.Sharing = spec.ExclusiveHost
+		}
+		s.set("Resource_List", "place", place.String())
+	}
+	if opts.Has("mn") {
+		sel, err := spec.ParseSelect(amount(j.Object, "Resource_List", "select"))
+		if err != nil {
+			return err
+		}
+		for i := range sel.Chunks {
+			sel.Chunks[i].Items = sel.Chunks[i].Items.Unset("host")
+		}
+		s.set("Resource_List", "select", sel.String())
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (v *jobsView) hostReasons(j job) []string {
 		own[k.host] = k
 	}
 	asked := amount(j.Object, "Resource_List", "select") + " " + amount(j.Object, "Resource_List", "place") + " " + j.get(lsf.JobSelect) + " " + j.get(lsf.JobQueueSelect) +
-		" " + j.get(lsf.JobOrder) + " " + j.get(lsf.JobHosts) + fmt.Sprint(v.site.wide(j))
+		" " + j.get(lsf.JobOrder) + " " + j.get(lsf.JobHosts) + " " + j.get(lsf.JobLayout) + fmt.Sprint(v.site.wide(j))
 	alike := len(own) == 0 && len(limited) == 0
 	if all, known := v.site.reasons[asked]; known && alike {
 		return all
@@ -58,11 +58,11 @@ func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []str
 		return nil
 	}
 	place, _ := spec.ParsePlace(amount(j.Object, "Resource_List", "place"))
-	where, queue := v.site.site.selection(j.get(lsf.JobSelect)), v.site.site.selection(j.get(lsf.JobQueueSelect))
+	where, queue := v.site.site.selections(j.get(lsf.JobSelect)), v.site.site.selection(j.get(lsf.JobQueueSelect))
 	order, wide := j.get(lsf.JobOrder), v.site.wide(j)
 	named := strings.Fields(j.get(lsf.JobHosts))
-	around := v.site.around(where.Given() || queue.Given() || v.site.byAgent || order != "" || len(wide) > 0 || len(named) > 0)
-	a := asking{sel: sel, place: place, slots: j.slots(), limit: limit, where: where, queue: queue, wide: wide}
+	around := v.site.around(len(where) > 0 || queue.Given() || v.site.byAgent || order != "" || len(wide) > 0 || len(named) > 0)
+	a := asking{sel: sel, place: place, slots: j.slots(), limit: limit, where: where, layout: lsf.ReadLayout(j.get(lsf.JobLayout)), queue: queue, wide: wide}
 	if len(named) > 0 {
 		choice := around.config.HostChoice(named)
 		a.named = &choice
@@ -144,7 +144,20 @@ type asking struct {
 	wide  resource.List   // what the job has as a whole
 	named *lsf.HostChoice // the hosts among which it may run; nil: any
 
-	where, queue resreq.Select // what hosts are asked for that chunks cannot say: in all, and by the queue
+	where  []resreq.Select // what hosts are asked for that chunks cannot say: in all, or for each term
+	layout lsf.Layout      // which chunks are of which term
+	queue  resreq.Select   // and what of it the queue wants
+}
+
+// suits reports whether a host is what a kind of chunk asks for.
+func (a *asking) suits(h sighted, kind int) bool {
+	switch {
+	case len(a.where) == 1:
+		return a.where[0].Holds(h, "")
+	case kind >= len(a.layout.Kinds) || a.layout.Kinds[kind].Term > len(a.where):
+		return true
+	}
+	return a.where[a.layout.Kinds[kind].Term-1].Holds(h, "")
 }
 
 func (a *asking) apart() bool {
@@ -168,14 +181,15 @@ func (a *asking) reason(h sighted, own keeping) (why string, free int) {
 	switch {
 	case !a.queue.Holds(h, ""):
 		return lsf.ReasonQueueSel, 0
-	case !a.where.Holds(h, ""):
-		return lsf.ReasonSelect, 0
 	}
 	ncpus, _ := h.Resource("ncpus")
 	left, _, _ := h.Left(ncpus)
 	free = int(left) + own.slots
 	for i, c := range a.sel.Chunks {
-		one := a.ofChunk(h, c, own, free)
+		one := lsf.ReasonSelect
+		if a.suits(h, i) {
+			one = a.ofChunk(h, c, own, free)
+		}
 		if one == "" {
 			return "", free
 		}

@@ -8,6 +8,7 @@ import (
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
 	"rampart/fsm/spec"
 )
 
@@ -66,10 +67,12 @@ type class struct {
 // A chunk is wanted count times.
 type chunk struct {
 	count int
-	needs []need // consumed, in the order written
-	props []prop // properties that the vnode must have
-	where *where // that its host is asked for; nil: nothing
-	host  string // host=, empty for any
+	needs []need       // consumed, in the order written
+	props []prop       // properties that the vnode must have
+	where *where       // that its host is asked for; nil: nothing
+	by    *ordering    // of the hosts of its term; nil: that of the class
+	full  *resreq.Span // each host but the last has as many chunks as this says; nil: as many as there is room for
+	host  string       // host=, empty for any
 	vnode pbs.VnodeName
 
 	term    int    // of the requirement that it is of
@@ -94,8 +97,8 @@ type prop struct {
 // offers them.
 var layout = [...]string{"mpiprocs", "ompthreads"}
 
-func newClass(k key, t resource.Table, h considered, rest bool, w *where, layout lsf.Layout) *class {
-	c := &class{key: k, where: w}
+func newClass(k key, t resource.Table, h considered, rest bool, asks asked) *class {
+	c, layout := &class{key: k, where: asks.where, by: asks.by}, asks.layout
 	sel, err := spec.ParseSelect(k.sel)
 	if err != nil {
 		c.bad = err.Error()
@@ -120,13 +123,14 @@ func newClass(k key, t resource.Table, h considered, rest bool, w *where, layout
 			c.bad = err.Error()
 			return c
 		}
-		ch.where = w
 		if len(layout.Kinds) == len(sel.Chunks) {
 			ch.stands(layout.Kinds[i])
 			if c.bad = c.agreeing(layout.Kinds[i], t); c.bad != "" {
 				return c
 			}
 		}
+		of := asks.of(ch.term)
+		ch.where, ch.by = of.where, of.by
 		for k, ch := range onlyFirst(ch, len(c.chunks) == 0) {
 			c.chunks = append(c.chunks, ch)
 			if k > 0 && ch.lasting {
@@ -174,6 +178,9 @@ func newChunk(written spec.Chunk, t resource.Table, h considered) (chunk, error)
 // stands notes how the chunks of a kind stand on hosts.
 func (ch *chunk) stands(l lsf.KindLayout) {
 	ch.term, ch.scatter = l.Term, l.Scatter
+	if l.Full {
+		ch.full = &resreq.Span{Full: true, Of: l.Of}
+	}
 	if len(l.Once) > 0 {
 		ch.lasting = true
 		ch.again = slices.DeleteFunc(slices.Clone(ch.needs), func(n need) bool { return slices.Contains(l.Once, n.def.Name) })

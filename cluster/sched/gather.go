@@ -60,6 +60,8 @@ func (g *gatherer) take(h int, most int64) (k int64) {
 		some := min(slots-k, g.left[i])
 		if cl.apart() || ch.scatter {
 			some = min(some, per)
+		} else if ch.full != nil {
+			some = min(some, times(per, c.free.capOn(h, ch.full)))
 		}
 		if some <= 0 {
 			continue
@@ -97,13 +99,26 @@ func (g *gatherer) on(hosts []int, most int64) {
 	}
 }
 
-// anywhere takes of all hosts, in the order that the class wants.
+// anywhere takes of all hosts, in the order that the class, or each term of it, wants.
 func (g *gatherer) anywhere() {
-	for h := range g.cycle.free.through(g.of, g.cycle.reserving.oneSlot()) {
-		if g.take(h, unbounded); g.wanted() == 0 {
-			return
+	all := func(by *ordering) {
+		for h := range g.cycle.free.through(by, g.cycle.reserving.oneSlot()) {
+			if g.take(h, unbounded); g.wanted() == 0 {
+				return
+			}
 		}
 	}
+	own := func(ch chunk) bool { return ch.by != nil }
+	if !slices.ContainsFunc(g.of.chunks, own) {
+		all(g.of.by)
+		return
+	}
+	for i := range g.of.chunks {
+		if g.only = g.of.chunks[i].term; g.wanted() > 0 {
+			all(g.of.chunks[i].by)
+		}
+	}
+	g.only = 0
 }
 
 // gatherOn takes slots, and memory with them, of hosts in their order; nil: of all.

@@ -154,7 +154,7 @@ func (c *cycle) bestHost(cl *class, m mode) int {
 		}
 	}
 	grouped := c.groupedHosts(cl)
-	for h := range c.free.through(cl, least) {
+	for h := range c.free.through(cl.by, least) {
 		if !grouped.on(h) || !c.serves(h, cl, cl.chunks, cl.sums) {
 			continue
 		}

@@ -34,16 +34,12 @@ func (o *ordering) preferring(choice lsf.HostChoice, words string) *ordering {
 // prefers tells whether hosts come before others whatever the keys say.
 func (o *ordering) prefers() bool { return o != nil && o.preferred != nil }
 
-// newOrdering reads the keys; nil: there are none, or none that is there any more.
-func newOrdering(text string, site resreq.Site) *ordering {
-	if text == "" {
+// newOrdering returns the ordering by some keys, which are printed as a text; nil: there are none.
+func newOrdering(keys []resreq.Key, text string, site resreq.Site) *ordering {
+	if len(keys) == 0 {
 		return nil
 	}
-	r, err := resreq.Parse("order["+text+"]", site)
-	if err != nil || len(r.Terms) == 0 {
-		return nil
-	}
-	return &ordering{text: text, keys: r.Terms[0].Order, site: site}
+	return &ordering{text: text, keys: keys, site: site}
 }
 
 // orderings are the lists of a cycle.
@@ -99,17 +95,17 @@ func (o ordered) Value(name string) (resreq.Value, bool) {
 }
 
 // bestFirst returns the hosts in the order that a class wants; nil: in that of the world.
-func (w *world) bestFirst(c *class) []int {
-	if c.by == nil || w.orderings == nil {
+func (w *world) bestFirst(by *ordering) []int {
+	if by == nil || w.orderings == nil {
 		return nil
 	}
-	return w.orderings.hosts(c.by)
+	return w.orderings.hosts(by)
 }
 
-// through iterates over the hosts that have enough of everything, in the order that a class wants. What is enough may rise meanwhile.
-func (w *world) through(c *class, needs []need) iter.Seq[int] {
+// through iterates over the hosts that have enough of everything, in an order. What is enough may rise meanwhile.
+func (w *world) through(by *ordering, needs []need) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		best := w.bestFirst(c)
+		best := w.bestFirst(by)
 		if best == nil {
 			for h := w.next(0, needs); h >= 0 && yield(h); h = w.next(h+1, needs) {
 			}

@@ -59,7 +59,7 @@ func (w *world) fits(c *class) (int, bool) {
 
 // find takes what the class needs; the hosts that it is on are the touched ones.
 func (w *world) find(c *class) (spec.ExecVnode, bool) {
-	w.foundIn, w.best = "", w.bestFirst(c)
+	w.foundIn, w.best = "", w.bestFirst(c.by)
 	defer func() { w.best = nil }()
 	switch {
 	case c.bad != "":

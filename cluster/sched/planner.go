@@ -88,7 +88,7 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	p.before = v.Presents()
 	waits := p.prepare(v, now)
 	n := len(waits)
-	byLoad := p.loads != nil && (p.gate != nil || p.all.agents > 0 || slices.ContainsFunc(waits, func(l line) bool { return l.class.where != nil || l.class.by != nil }))
+	byLoad := p.loads != nil && (p.gate != nil || p.all.agents > 0 || slices.ContainsFunc(waits, func(l line) bool { return l.class.looksAtHosts() }))
 	c := p.begin(v, now)
 	c.run(newLanes(waits, p.lineup.sorted, &p.order))
 	c.stopForLoad()
@@ -185,18 +185,16 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 	}
 	c, ok := p.classes[k]
 	if !ok {
-		w, alternatives, by, layout := moreOf(v, of.More)
-		if k.hosts != nil && !by.prefers() { // what a job prefers counts instead of what its queue does
-			by = by.preferring(*k.hosts, p.hosts.words[of.Queue])
+		asks := moreOf(v, of.More)
+		if k.hosts != nil { // what a job prefers counts instead of what its queue does
+			asks.prefer(*k.hosts, p.hosts.words[of.Queue])
 		}
-		c = newClass(k, v, p.considered, !p.grouping.explicit, w, layout)
-		c.by = by
-		for i, a := range alternatives {
+		c = newClass(k, v, p.considered, !p.grouping.explicit, asks)
+		for i, a := range asks.alternatives {
 			if i > 0 {
 				one := k
 				one.sel = completed(v, of.Queue, a.Select)
-				c.choice = append(c.choice, newClass(one, v, p.considered, !p.grouping.explicit, w, layout))
-				c.choice[len(c.choice)-1].by = by
+				c.choice = append(c.choice, newClass(one, v, p.considered, !p.grouping.explicit, asks))
 			}
 		}
 		p.classes[k] = c

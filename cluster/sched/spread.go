@@ -1,6 +1,12 @@
 package sched
 
-import "rampart/fsm/spec"
+import (
+	"slices"
+
+	"rampart/fsm/lsf"
+	"rampart/fsm/resreq"
+	"rampart/fsm/spec"
+)
 
 // onSeveral places the chunks one after the other, on as many hosts as it takes: one on each
 // host when they are to be scattered, else as many as there is room for.
@@ -31,13 +37,27 @@ func (w *world) leftover(c *class, ch chunk, placed *spec.ExecVnode) int {
 	if !ok {
 		return left
 	}
+	if ch.by != nil {
+		before := w.best
+		w.best = w.bestFirst(ch.by)
+		defer func() { w.best = before }()
+	}
 	if only >= 0 {
 		w.rankAgain()
 		return left - w.some(only, c, ch, left, placed)
 	}
-	for h := range w.having(ch.needs) {
-		if left -= w.some(h, c, ch, left, placed); left == 0 {
-			break
+	passes := 1
+	if ch.full != nil {
+		passes = 2 // a host that cannot be full may still be the last
+	}
+	for pass := 0; pass < passes && left > 0; pass++ {
+		for h := range w.having(ch.needs) {
+			if pass > 0 && (w.carries(h, ch.term) || left >= w.capOn(h, ch.full)) {
+				continue
+			}
+			if left -= w.some(h, c, ch, left, placed); left == 0 {
+				break
+			}
 		}
 	}
 	return left
@@ -45,6 +65,9 @@ func (w *world) leftover(c *class, ch chunk, placed *spec.ExecVnode) int {
 
 // some places as many chunks of one kind on a host as may and do stand there.
 func (w *world) some(h int, c *class, ch chunk, count int, placed *spec.ExecVnode) int {
+	if ch.full != nil {
+		return w.all(h, c, ch, min(count, w.capOn(h, ch.full)), placed)
+	}
 	if apart := c.place.Arrangement == spec.Scatter; apart || ch.scatter {
 		if apart && w.hosts[h].mine == w.tried || ch.scatter && w.carries(h, ch.term) {
 			return 0
@@ -52,4 +75,42 @@ func (w *world) some(h int, c *class, ch chunk, count int, placed *spec.ExecVnod
 		count = 1
 	}
 	return w.fill(h, c, ch, count, placed)
+}
+
+// capOn returns how many chunks of a kind a host has that has as many as a span says.
+func (w *world) capOn(h int, span *resreq.Span) int {
+	col := w.columns.of("ncpus")
+	if col == nil {
+		return 0
+	}
+	var slots int64
+	for _, i := range w.hosts[h].nodes {
+		slots = plus(slots, col.total[i])
+	}
+	var names []string
+	for _, name := range [...]string{"type", "model"} {
+		if v, has := (hostValues{w, h}).Value(name); has {
+			names = append(names, v.Text)
+		}
+	}
+	return span.Cap(int(min(slots, lsf.MaxSlots)), names...)
+}
+
+// all places so many chunks of one kind on a host, or leaves it as it was.
+func (w *world) all(h int, c *class, ch chunk, count int, placed *spec.ExecVnode) int {
+	before, touched, took, host := len(*placed), len(w.touched), slices.Clone(w.slots.took), w.hosts[h]
+	mine := make([]int, len(host.nodes))
+	for k, i := range host.nodes {
+		mine[k] = w.nodes[i].mine
+	}
+	if w.fill(h, c, ch, count, placed) == count {
+		return count
+	}
+	w.undo((*placed)[before:])
+	*placed, w.touched, w.slots.took = (*placed)[:before], w.touched[:touched], took
+	w.hosts[h].mine, w.hosts[h].term = host.mine, host.term
+	for k, i := range host.nodes {
+		w.nodes[i].mine = mine[k]
+	}
+	return 0
 }

@@ -25,35 +25,88 @@ type where struct {
 	hosts      *lsf.HostChoice // that the job was submitted to; nil: any
 }
 
+// asked is what a requirement says of hosts beside chunks and their place.
+type asked struct {
+	where        *where    // nil: nothing
+	by           *ordering // nil: as the world has them
+	terms        []ofTerm  // where that is of each term; none: it is of all
+	alternatives []lsf.Alternative
+	layout       lsf.Layout
+}
+
+// ofTerm is what the hosts of a term are asked for, and by what they are ordered.
+type ofTerm struct {
+	where *where
+	by    *ordering
+}
+
+// of returns what is said of the hosts of a term.
+func (a *asked) of(term int) ofTerm {
+	if term > 0 && term <= len(a.terms) {
+		return a.terms[term-1]
+	}
+	return ofTerm{where: a.where}
+}
+
+// prefer has hosts come before others that a choice prefers, which was made of some words, unless the job prefers some itself.
+func (a *asked) prefer(choice lsf.HostChoice, words string) {
+	if a.by.prefers() {
+		return
+	}
+	a.by = a.by.preferring(choice, words)
+	for i := range a.terms {
+		a.terms[i].by = a.terms[i].by.preferring(choice, words)
+	}
+}
+
 // moreOf reads state.Class.More; what cannot be read any more, since a resource is gone, no host has.
-func moreOf(v *state.View, more string) (w *where, alternatives []lsf.Alternative, by *ordering, layout lsf.Layout) {
+func moreOf(v *state.View, more string) (a asked) {
 	if more == "" {
-		return nil, nil, nil, layout
+		return a
 	}
 	lines := append(strings.Split(more, "\n"), "", "", "", "", "")
 	site := v.LSF().Site(slices.Collect(v.CustomResources()))
-	read := func(text string) (s resreq.Select, ok bool) {
-		if text == "" {
-			return s, true
-		}
-		r, err := resreq.Parse("select["+text+"]", site)
-		if err != nil || len(r.Terms) == 0 {
-			return s, false
-		}
-		return r.Terms[0].Select, true
+	wheres, known := lsf.ReadWhere(lines[0], site)
+	orders, _ := lsf.ReadOrder(lines[3], site)
+	var queue resreq.Select
+	if all, _ := lsf.ReadWhere(lines[1], site); len(all) == 1 {
+		queue = all[0] // a part of it
 	}
-	if lines[0] != "" {
-		all, known := read(lines[0])
-		queue, _ := read(lines[1]) // a part of it
-		w = &where{all: all, queue: queue, never: !known}
+	a = asked{alternatives: lsf.ReadAlternatives(lines[2]), layout: lsf.ReadLayout(lines[4])}
+	if len(wheres) == 1 || !known {
+		a.where = &where{queue: queue, never: !known}
+		if known {
+			a.where.all = wheres[0]
+		}
 	}
-	by = newOrdering(lines[3], site)
+	if len(orders) == 1 {
+		a.by = newOrdering(orders[0], lines[3], site)
+	}
+	for i := range max(len(wheres), len(orders)) {
+		t := ofTerm{where: a.where, by: a.by}
+		if len(wheres) > 1 && i < len(wheres) && wheres[i].Given() {
+			t.where = &where{all: wheres[i], queue: queue}
+		}
+		if len(orders) > 1 && i < len(orders) {
+			t.by = newOrdering(orders[i], resreq.PrintOrder(orders[i]), site)
+		}
+		a.terms = append(a.terms, t)
+	}
+	if len(a.terms) == 1 {
+		a.terms = nil
+	}
 	if hosts := strings.Fields(lines[5]); len(hosts) > 0 {
 		choice := v.LSF().HostChoice(hosts)
-		w = cmp.Or(w, new(where))
-		w.hosts, by = &choice, by.preferring(choice, lines[5])
+		a.where = cmp.Or(a.where, new(where))
+		a.where.hosts = &choice
+		for i := range a.terms {
+			t := &a.terms[i]
+			t.where = cmp.Or(t.where, a.where)
+			t.where.hosts = &choice
+		}
+		a.prefer(choice, lines[5])
 	}
-	return w, lsf.ReadAlternatives(lines[2]), by, lsf.ReadLayout(lines[4])
+	return a
 }
 
 // completed returns a select with what chunks have by default, as that of a job that waits has it.
@@ -220,19 +273,39 @@ func (p *Planner) followRows(v *state.View) {
 
 // unmet tells whether no host satisfies what a class asks them for, and by whose requirement.
 func (c *cycle) unmet(cl *class) (name string, unmet bool) {
-	if cl.where == nil {
-		return "", false
+	for i := range cl.chunks {
+		one := cl.chunks[i].where
+		if one == nil || i > 0 && one == cl.chunks[i-1].where {
+			continue
+		}
+		if name, unmet := c.unmetBy(one); unmet {
+			return name, true
+		}
 	}
+	return "", false
+}
+
+func (c *cycle) unmetBy(one *where) (name string, unmet bool) {
 	name = lsf.JobSelect
 	for h := range c.free.hosts {
 		switch {
-		case c.free.meets(h, cl.where):
+		case c.free.meets(h, one):
 			return "", false
-		case !cl.where.queue.Holds(hostValues{c.free, h}, ""):
+		case !one.queue.Holds(hostValues{c.free, h}, ""):
 			name = lsf.JobQueueSelect
 		}
 	}
 	return name, true
+}
+
+// asks tells whether it depends on what hosts have and say at the moment which of them a class may have.
+func (c *class) asks() bool {
+	return slices.ContainsFunc(c.chunks, func(ch chunk) bool { return ch.where != nil })
+}
+
+// looksAtHosts tells whether that, or which hosts it has first, does.
+func (c *class) looksAtHosts() bool {
+	return c.by != nil || c.asks() || slices.ContainsFunc(c.chunks, func(ch chunk) bool { return ch.by != nil })
 }
 
 // placeChoice is placeShrunk for the first alternative of a job, but the preferred one, for which there is room.

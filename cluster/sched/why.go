@@ -87,7 +87,7 @@ func (c *cycle) allBusy() bool {
 
 // fitsIdle returns the first host on which the class fits if nothing runs there.
 func (c *cycle) fitsIdle(cl *class) (int, bool) {
-	if f := &cl.fit; f.age != c.planner.idleAge || cl.where != nil {
+	if f := &cl.fit; f.age != c.planner.idleAge || cl.asks() {
 		f.host, f.ok = c.idle.fits(cl)
 		f.set = c.idle.foundIn
 		f.age = c.planner.idleAge

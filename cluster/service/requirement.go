@@ -32,8 +32,8 @@ const saidNothing = "select[type==any]"
 // required turns the resource requirement of a job into its select and place (specification:
 // reservation section 10.1). The slots are in Resource_List.ncpus, the host that it must run on in
 // Resource_List.host, or those among which, separated by commas; and what place says of sharing stays. A job that runs may reserve less
-// than its queue's minimum.
-func required(v *state.View, queue pbs.QueueName, list attr.List, running bool) (attr.List, error) {
+// than its queue's minimum. It was submitted from a host.
+func required(v *state.View, queue pbs.QueueName, list attr.List, running bool, from pbs.HostName) (attr.List, error) {
 	text, ok := list.Get(requirement, "")
 	if !ok {
 		return list, nil
@@ -53,6 +53,9 @@ func required(v *state.View, queue pbs.QueueName, list attr.List, running bool) 
 	} else if combined != nil {
 		req = *combined
 		list = list.Set(lsf.JobCombined, "", req.String())
+	}
+	if req, err = located(v, req, from); err != nil {
+		return nil, err
 	}
 	r := lsf.Request{Requirement: req, Slots: 1, Methods: v.LSF().Methods()}
 	if n, ok := list.Get("Resource_List", "ncpus"); ok {
@@ -83,14 +86,14 @@ func required(v *state.View, queue pbs.QueueName, list attr.List, running bool) 
 	if text := lsf.PrintAlternatives(shapes); text != "" {
 		list = list.Set(lsf.JobAlternatives, "", text)
 	}
-	if shape.Where.Given() {
-		list = list.Set(lsf.JobSelect, "", shape.Where.String())
-		if text := queueWhere(v, queue, site); text != "" {
+	if text := shape.WhereText(); text != "" {
+		list = list.Set(lsf.JobSelect, "", text)
+		if text := queueWhere(v, queue, site, from); text != "" {
 			list = list.Set(lsf.JobQueueSelect, "", text)
 		}
 	}
-	if len(shape.Order) > 0 {
-		list = list.Set(lsf.JobOrder, "", resreq.PrintOrder(shape.Order))
+	if text := shape.OrderText(); text != "" {
+		list = list.Set(lsf.JobOrder, "", text)
 	}
 	if text, ok := list.Get("Resource_List", "place"); ok {
 		place, err := spec.ParsePlace(text)
@@ -100,8 +103,8 @@ func required(v *state.View, queue pbs.QueueName, list attr.List, running bool) 
 		shape.Layout.Alone = shape.Layout.Unit && place.Sharing == spec.ExclusiveHost
 		shape.Place.Sharing = cmp.Or(shape.Place.Sharing, place.Sharing)
 	}
-	if shape.Layout.Given() {
-		list = list.Set(lsf.JobLayout, "", shape.Layout.String())
+	if text := shape.LayoutText(); text != "" {
+		list = list.Set(lsf.JobLayout, "", text)
 	}
 	list = without(list, "Resource_List", "ncpus", "host")
 	for _, item := range shape.Wide {
@@ -161,7 +164,8 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	if hosts != "" {
 		list = list.Set("Resource_List", "host", hosts)
 	}
-	list, err := required(v, j.Queue, list, j.Live())
+	from, _ := j.Attrs.Get("Submit_Host", "")
+	list, err := required(v, j.Queue, list, j.Live(), pbs.HostName(from))
 	if err != nil {
 		return nil, err
 	}
@@ -192,8 +196,35 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	return changes, nil
 }
 
-// queueWhere returns what a queue wants of hosts that chunks cannot say.
-func queueWhere(v *state.View, name pbs.QueueName, site resreq.Site) string {
+// located returns a requirement with the type of the host that its job was submitted from in the place of type==local, and refuses one where that
+// has none.
+func located(v *state.View, req resreq.Requirement, from pbs.HostName) (resreq.Requirement, error) {
+	if _, asked := req.Local(""); !asked {
+		return req, nil
+	}
+	kind := typeOf(v, from)
+	if kind == "" {
+		return req, pbs.Errorf(pbs.NotSupported, "select[type==local] is not supported here: the host %s has no type; name the type, or say type==any", from)
+	}
+	next, _ := req.Local(kind)
+	return next, nil
+}
+
+// typeOf returns the type of a host as selections know it; empty: it has none, or is none of the cluster's.
+func typeOf(v *state.View, name pbs.HostName) string {
+	if kind := v.LSF().Host(string(name)).Type; kind != "" {
+		return kind
+	}
+	for vn := range v.Vnodes() {
+		if kind, has := vn.Available().Get("arch"); has && (vn.Host == name || vn.HostWord() == string(name)) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// queueWhere returns what a queue wants of hosts that chunks cannot say, for a job that was submitted from one.
+func queueWhere(v *state.View, name pbs.QueueName, site resreq.Site, from pbs.HostName) string {
 	if name == "" {
 		name = v.Server().DefaultQueue()
 	}
@@ -205,7 +236,11 @@ func queueWhere(v *state.View, name pbs.QueueName, site resreq.Site) string {
 	if wants == nil || wants.Compound() || len(wants.Terms) == 0 {
 		return ""
 	}
-	if _, where := wants.Terms[0].Select.Split(site); where.Given() {
+	here, err := located(v, *wants, from)
+	if err != nil {
+		return ""
+	}
+	if _, where := here.Terms[0].Select.Split(site); where.Given() {
 		return where.String()
 	}
 	return ""

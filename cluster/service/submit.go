@@ -115,7 +115,7 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	if list, err = withApplication(p.view, queue, list); err != nil {
 		return nil, err
 	}
-	if list, err = required(p.view, queue, list, false); err != nil {
+	if list, err = required(p.view, queue, list, false, p.user.Host); err != nil {
 		return nil, err
 	}
 	account, err := b.account(ctx, p.user)

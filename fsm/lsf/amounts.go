@@ -93,9 +93,6 @@ func (s *shaper) wide(u resreq.Usage, slots, hosts int) error {
 		if !asked || def.AtHost() {
 			continue
 		}
-		if _, twice := s.shape.Wide.Get(r.Resource); twice {
-			return unsupported("rusage[%s=...] in several terms is not supported yet: the job has it as a whole", r.Resource)
-		}
 		amount := r.Amount
 		switch m := s.method(r.Resource); {
 		case m == rusage.PerSlot:
@@ -105,6 +102,11 @@ func (s *shaper) wide(u resreq.Usage, slots, hosts int) error {
 		case m == rusage.PerHost:
 			amount *= resreq.Amount(hosts)
 		}
+		if s.wides == nil {
+			s.wides = map[string]resreq.Amount{}
+		}
+		s.wides[r.Resource] += amount // of several terms in sum: the job has it as a whole
+		amount = s.wides[r.Resource]
 		value, err := valueOf(def, amount)
 		if err != nil {
 			return err

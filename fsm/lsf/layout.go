@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"rampart/fsm/resreq"
 )
 
 // A Layout says of the kinds of chunks of a select what the select and its place cannot: it is the job attribute lsf_layout.
@@ -21,6 +23,9 @@ type KindLayout struct {
 	Scatter bool     // no two chunks of the term are on one host
 	Once    []string // resources that a host gives to the first of the term's chunks on it, and to no other
 	Same    []string // resources in which the hosts of the term are to agree
+
+	Full bool             // each host but the last has as many of the term's chunks as it has slots
+	Of   []resreq.PtileOf // or as many as hosts of its type or model are to have
 }
 
 // The words of a layout.
@@ -34,6 +39,7 @@ const (
 	layoutMax     = "max="
 	layoutUsable  = "usable="
 	layoutBalance = "balance"
+	layoutFull    = "ptile=!"
 )
 
 // A UnitLayout says over which compute units the hosts of a job may be. The zero value says nothing.
@@ -76,7 +82,7 @@ func readUnits(text string) (u UnitLayout) {
 
 // Given reports whether the layout says anything.
 func (l Layout) Given() bool {
-	return l.Unit || len(l.Same) > 0 || l.Units.Type != "" || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once) > 0 || len(k.Same) > 0 })
+	return l.Unit || len(l.Same) > 0 || l.Units.Type != "" || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once) > 0 || len(k.Same) > 0 || k.Full })
 }
 
 // Once reports whether a host gives a resource to some kind of chunk once.
@@ -97,6 +103,12 @@ func (l Layout) String() string {
 		}
 		if len(k.Same) > 0 {
 			word += ":" + layoutSame + strings.Join(k.Same, ",")
+		}
+		if k.Full {
+			word += ":" + layoutFull
+			for _, of := range k.Of {
+				word += "," + of.Name + "=" + strconv.Itoa(of.Slots)
+			}
 		}
 		words = append(words, word)
 	}
@@ -141,6 +153,8 @@ func ReadLayout(text string) (l Layout) {
 				k.Once = strings.Split(names, ",")
 			} else if names, same := strings.CutPrefix(part, layoutSame); same {
 				k.Same = strings.Split(names, ",")
+			} else if of, full := strings.CutPrefix(part, layoutFull); full {
+				k.Full, k.Of = true, readPtiles(of)
 			} else {
 				k.Scatter = k.Scatter || part == layoutScatter
 			}
@@ -148,6 +162,17 @@ func ReadLayout(text string) (l Layout) {
 		l.Kinds = append(l.Kinds, k)
 	}
 	return l
+}
+
+// readPtiles reads for which hosts a term has other numbers than their slots.
+func readPtiles(text string) (all []resreq.PtileOf) {
+	for part := range strings.SplitSeq(strings.TrimPrefix(text, ","), ",") {
+		if name, slots, ok := strings.Cut(part, "="); ok {
+			n, _ := strconv.Atoi(slots)
+			all = append(all, resreq.PtileOf{Name: name, Slots: n})
+		}
+	}
+	return all
 }
 
 // joined adds what another alternative, whose kinds of chunks are the same, says.

@@ -118,6 +118,9 @@ func TestShaped(t *testing.T) {
 		{text: "rusage[mem=10:disk=2]", slots: 3, sel: "3:ncpus=1:mem=10mb:disk=2", place: "free", layout: "1:once=mem,disk", describe: "rusage[mem=10:disk=2]"},
 		{text: "same[model]", slots: 2, sel: "2:ncpus=1", place: "free", describe: "-"},
 		{text: "same[color:type]", slots: 2, sel: "2:ncpus=1", place: "free:group=color", layout: "1 same=arch", describe: "same[color]"},
+		{text: "span[ptile='!'] rusage[mem=5]", slots: 5, sel: "5:ncpus=1:mem=5mb", place: "free", layout: "1:once=mem:ptile=!", describe: "rusage[mem=5]"},
+		{text: "2*{span[ptile='!',linux:2,decx:7] same[color]}+3*{}", slots: 5, sel: "2:ncpus=1+3:ncpus=1", place: "free", layout: "1:same=color:ptile=!,linux=2,decx=7 2", describe: "2*{}+3*{}"},
+		{text: "1*{rusage[lic=1]}+2*{rusage[lic=2]}", slots: 3, sel: "1:ncpus=1+2:ncpus=1", place: "free", wide: "lic=3", describe: "1*{}+2*{}"},
 		{text: "2*{same[color]}+3*{span[ptile=1] same[type:color:model]}", slots: 5, sel: "2:ncpus=1+3:ncpus=1", place: "free", layout: "1:same=color 2:scatter:same=arch,color", describe: "2*{}+3*{}"},
 		{text: "same[model:color]", slots: 2, sel: "2:ncpus=1", place: "free:group=color", describe: "same[color]"},
 	} {
@@ -258,22 +261,17 @@ func TestShaped_Refusals(t *testing.T) {
 		slots int
 		want  string
 	}{
-		{"select[type==local]", 1, "select[type==local] is not supported yet"},
 		{"select[model==x]", 1, "select[] by model is not supported yet"},
 		{"select[color==red && color==blue]", 1, "select[] names two values of color, red and blue"},
-		{"1*{order[mem]}+1*{rusage[mem=5]}", 2, "order[mem] in a term of a compound requirement is not supported yet"},
 		{"rusage[r1m=100000001]", 1, "rusage[r1m=100000001] is not supported: all slots of the job may raise the index by 100000000 together"},
 		{"rusage[r1m=60000000]", 2, "rusage[r1m=60000000] is not supported"},
 		{"1*{rusage[r1m=60000000]}+1*{rusage[r1m=50000000]}", 2, "rusage[r1m=50000000] is not supported"},
 		{"rusage[it=10]", 1, "rusage[it=...] is not supported: for how long nobody has typed is nothing that a job can hold; select[it>10] asks for it"},
 		{"1*{rusage[idle=2]}+1*{}", 2, "rusage[it=...] is not supported: for how long"},
 		{"rusage[disk=1.5]", 1, "rusage[disk=1.5] is not supported: the resource is of type long"},
-		{"1*{select[mem>5]}+1*{select[bigmem]}", 2, "select[mem>5] in a term of a compound requirement is not supported yet"},
-		{"span[ptile='!']", 2, "span[ptile='!'] is not supported yet"},
 		{"same[color:lic]", 2, "same[lic] is not supported: it is no resource of hosts"},
 		{"same[lic]", 2, "same[lic] is not supported: it is no resource of hosts"},
 		{"2*{span[ptile=1]}+4*{span[ptile=2]}", 7, "the terms of the requirement are for 6 slots, and the job has 7"},
-		{"1*{rusage[lic=1]}+1*{rusage[lic=1]}", 1, "rusage[lic=...] in several terms"},
 		{"", MaxSlots + 1, "Too many processors requested"},
 		{"rusage[hidden=1]", 1, "Bad resource requirement syntax"},
 	} {
@@ -377,6 +375,7 @@ func TestShapes(t *testing.T) {
 	for _, c := range []struct {
 		text, sel, where, alternatives string
 		hosts                          []string
+		order, layout                  string
 	}{
 		{text: "type==any", sel: "1:ncpus=1", where: "hname==h1 || hname==h-2.site", hosts: []string{"h1", "h-2.site"}},
 		{text: "select[mem>100]", sel: "1:ncpus=1", where: "(mem>100) && (hname==h1 || hname==h2)", hosts: []string{"h1", "h2"}},
@@ -385,6 +384,9 @@ func TestShapes(t *testing.T) {
 		{text: "select[bigmem || color==red]", sel: "1:ncpus=1", where: "bigmem || color==red", alternatives: ""},
 		{text: "select[color!=red]", sel: "1:ncpus=1", where: "color!=red", alternatives: ""},
 		{text: "rusage[mem=20||mem=10:swp=20]", sel: "1:ncpus=1:mem=20mb", where: "", alternatives: "1:ncpus=1:mem=20mb || 1:ncpus=1:mem=10mb:swp=20mb"},
+		{text: "1*{select[mem>5]}+2*{select[bigmem]}", sel: "1:ncpus=1+2:ncpus=1:bigmem=True", where: "1*{select[mem>5]}+2*{}", layout: "1 2"},
+		{text: "1*{order[mem:-r1m]}+2*{rusage[mem=5]}", sel: "1:ncpus=1+2:ncpus=1:mem=5mb", order: "1*{order[mem:-r1m]}+2*{}", layout: "1 2:once=mem"},
+		{text: "order[mem]", sel: "1:ncpus=1", order: "mem"},
 		{text: "rusage[lic=1||mem=10]", sel: "1:ncpus=1", where: "", alternatives: "1:ncpus=1 lic=1 || 1:ncpus=1:mem=10mb"},
 	} {
 		r, err := resreq.Parse(c.text, known)
@@ -396,9 +398,13 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
-		where := ""
-		if all[0].Where.Given() {
-			where = all[0].Where.String()
+		where := all[0].WhereText()
+		wheres, ok := ReadWhere(where, known)
+		if orders, read := ReadOrder(all[0].OrderText(), known); !read || !ok || len(wheres) != len(all[0].Where.Terms) || len(orders) != len(all[0].Order.Terms) {
+			t.Errorf("%s: %q, %q are read as %v, %v", c.text, where, all[0].OrderText(), wheres, orders)
+		}
+		if all[0].OrderText() != c.order || all[0].LayoutText() != c.layout && c.layout != "" {
+			t.Errorf("%s: order %q, layout %q", c.text, all[0].OrderText(), all[0].LayoutText())
 		}
 		text := PrintAlternatives(all)
 		if all[0].Select.String() != c.sel || where != c.where || text != c.alternatives {

@@ -24,10 +24,10 @@ type Request struct {
 type Shape struct {
 	Select spec.Select
 	Place  spec.Place
-	Wide   resource.List // what the job holds of resources that belong to no host
-	Where  resreq.Select // what of the selection chunks cannot say: hosts are asked for it
-	Order  []resreq.Key  // by what its hosts are ordered; none: as the scheduler has them
-	Layout Layout        // how the chunks stand on hosts, beside the placement
+	Wide   resource.List      // what the job holds of resources that belong to no host
+	Where  resreq.Requirement // what of the selection chunks cannot say: hosts are asked for it
+	Order  resreq.Requirement // by what its hosts are ordered; nothing: as the scheduler has them
+	Layout Layout             // how the chunks stand on hosts, beside the placement
 }
 
 // MaxSlots bounds the slots of a job, as the chunks of a select are bounded.
@@ -114,9 +114,7 @@ func Shaped(r Request, t resource.Table, site resreq.Site) (Shape, error) {
 			return Shape{}, err
 		}
 	}
-	if len(r.Hosts) > 1 {
-		s.shape.Where = s.shape.Where.On(r.Hosts...)
-	}
+	s.asked(terms, r.Hosts)
 	switch {
 	case s.spread && len(terms) == 1:
 		s.shape.Place.Arrangement = spec.Scatter
@@ -137,27 +135,19 @@ type shaper struct {
 
 	methods rusage.Methods
 	raised  map[string]resreq.Amount // by how much the terms so far raise indices
+	wides   map[string]resreq.Amount // what they have of resources that belong to no host
 
 	spread bool // a term has each chunk on a host of its own
 	packed bool // a term is one chunk
+
+	wheres []resreq.Select // of each term, what chunks cannot say
 }
 
 // term adds the chunks of one term, the number-th.
 func (s *shaper) term(t resreq.Term, number int, several bool) error {
-	switch {
-	case t.Span.Full:
-		return unsupported("span[%s] is not supported yet: say a number of slots per host", t.Span)
-	case several && !isDefaultOrder(t.Order):
-		return unsupported("order[%s] in a term of a compound requirement is not supported yet: there hosts are taken in the order of the scheduler", resreq.PrintOrder(t.Order))
-	case !isDefaultOrder(t.Order):
-		s.shape.Order = t.Order
-	}
 	wanted, err := s.wanted(t.Select)
 	if err != nil {
 		return err
-	}
-	if several && s.shape.Where.Given() {
-		return unsupported("select[%s] in a term of a compound requirement is not supported yet: there a selection is of boolean resources, and of texts with ==, joined by &&", s.shape.Where)
 	}
 	same, err := s.same(t.Same, several)
 	if err != nil {
@@ -206,9 +196,35 @@ func (s *shaper) term(t resreq.Term, number int, several bool) error {
 		if whole > 1 && t.Span.Ptile == 0 {
 			kind.Once = once
 		}
+		if t.Span.Full {
+			kind.Full, kind.Of = true, t.Span.Of
+		}
 		s.shape.Layout.Kinds = append(s.shape.Layout.Kinds, kind)
 	}
 	return nil
+}
+
+// asked notes what of each term its hosts are asked for, and by what they are ordered.
+func (s *shaper) asked(terms []resreq.Term, hosts []string) {
+	where, order := make([]resreq.Term, len(terms)), make([]resreq.Term, len(terms))
+	wheres, orders := false, false
+	for i, t := range terms {
+		where[i].Slots, order[i].Slots = t.Slots, t.Slots
+		where[i].Select = s.wheres[i]
+		if len(hosts) > 1 && len(terms) == 1 { // those of several terms are known by name alone
+			where[i].Select = where[i].Select.On(hosts...)
+		}
+		if !isDefaultOrder(t.Order) {
+			order[i].Order = t.Order
+		}
+		wheres, orders = wheres || where[i].Select.Given(), orders || len(order[i].Order) > 0
+	}
+	if wheres {
+		s.shape.Where = resreq.Requirement{Terms: where}
+	}
+	if orders {
+		s.shape.Order = resreq.Requirement{Terms: order}
+	}
 }
 
 func isDefaultOrder(keys []resreq.Key) bool {
@@ -225,7 +241,7 @@ func (s *shaper) chunk(count, slots int, amounts, wanted resource.List) {
 // wanted returns the items of a chunk that a selection is.
 func (s *shaper) wanted(sel resreq.Select) (resource.List, error) {
 	all, where := sel.Split(s.site)
-	s.shape.Where = where
+	s.wheres = append(s.wheres, where)
 	var items resource.List
 	if s.host != "" {
 		items = append(items, resource.Item{Name: "host", Value: s.host})
@@ -245,8 +261,6 @@ func (s *shaper) wanted(sel resreq.Select) (resource.List, error) {
 			value = "False"
 		case c.Text == "":
 			value = "True"
-		case c.Resource == "type" && c.Text == "local":
-			return nil, unsupported("select[type==local] is not supported yet: name the type, or say type==any")
 		}
 		if old, twice := items.Get(name); twice {
 			if old != value {

@@ -38,3 +38,23 @@ func TestSplit(t *testing.T) {
 		}
 	}
 }
+
+// The type of the host that a job came from stands where it says local, and nowhere else.
+func TestLocal(t *testing.T) {
+	for text, want := range map[string]string{
+		"select[type==local]":                           "select[type==x86]",
+		"select[(type==local || mem>5) && type!=local]": "select[(type==x86 || mem>5) && type!=x86]",
+		"2*{type==local}+1*{hname==local}":              "2*{select[type==x86]}+1*{select[hname==local]}",
+		"select[hname==local] rusage[mem=5]":            "select[hname==local] rusage[mem=5]",
+	} {
+		r, err := Parse(text, Site{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := r.String()
+		got, some := r.Local("x86")
+		if got.String() != want || some != (before != want) || r.String() != before {
+			t.Errorf("%s: %s, %v, want %s; it is %s now", text, got, some, want, r)
+		}
+	}
+}

@@ -177,6 +177,42 @@ func (s Select) On(hosts ...string) Select {
 	return and(s, Select{[]*expr{one}})
 }
 
+// localType is the type of the host that a job was submitted from, in a comparison with type.
+const localType = "local"
+
+// Local returns the requirement with the type of the host that its job was submitted from in the place of type==local, and whether there is any.
+func (r Requirement) Local(word string) (Requirement, bool) {
+	some := false
+	terms := make([]Term, len(r.Terms))
+	for i, t := range r.Terms {
+		parts := make([]*expr, len(t.Select.parts))
+		for k, p := range t.Select.parts {
+			parts[k] = p.located(word, &some)
+		}
+		t.Select = Select{parts}
+		terms[i] = t
+	}
+	if !some {
+		return r, false
+	}
+	return Requirement{terms}, true
+}
+
+func (e *expr) located(word string, some *bool) *expr {
+	if e.op == opText || len(e.args) == 0 {
+		return e
+	}
+	next := &expr{op: e.op, word: e.word, args: make([]*expr, len(e.args))}
+	for i, arg := range e.args {
+		next.args[i] = arg.located(word, some)
+	}
+	if last := e.args[len(e.args)-1]; last.op == opText && last.word == localType && e.args[0].word == "type" {
+		*some = true
+		next.args[1] = &expr{op: opText, word: word}
+	}
+	return next
+}
+
 // and joins conditions.
 func and(all ...Select) Select {
 	var parts []*expr
@@ -243,7 +279,7 @@ func (e *expr) textHolds(h Host, local string) bool {
 		if word == "any" && (e.op == "==" || e.op == "!=") {
 			return e.op == "=="
 		}
-		if word == "local" {
+		if word == localType {
 			word = local
 		}
 	}
