@@ -216,6 +216,32 @@ func TestLoadStop_SeveralHosts(t *testing.T) {
 	c.after(30, "resume d")
 }
 
+// One report of a host suspends one job there: a job on several hosts counts on each, also when it is over since, and one that its mom has not
+// suspended yet is suspended.
+func TestLoadStop_OneReport(t *testing.T) {
+	c := newStopping(t)
+	c.making("wide", "Priority=10")
+	for _, j := range []string{"a hosta", "b hosta", "d hosta", "e hostb", "f hostb"} {
+		name, host, _ := strings.Cut(j, " ")
+		c.job(name, "normal", "select=1:ncpus=1:host="+host+anHour)
+	}
+	c.job("w", "wide", "select=1:ncpus=1:host=hosta+1:ncpus=1:host=hostb"+anHour)
+	c.says("hosta", "r1m", 9000)
+	c.says("hostb", "r1m", 9000)
+	c.after(30, "stop w hosta r1m")
+	c.end(c.names["w"])
+	c.after(5, "")
+	c.says("hostb", "r1m", 0)
+	c.now += pbs.Time(30 * time.Second)
+	p := c.planner.Plan(c.store.View(), c.now)
+	if len(p.LoadStops) != 1 || p.LoadStops[0].Job != c.names["d"] {
+		t.Fatalf("planned %+v", p.LoadStops)
+	}
+	c.commit(&command.StopForLoad{Job: c.names["d"], RunCount: 1, Host: "hosta", Indices: []string{"r1m"}})
+	c.after(30, "stop b hosta r1m")
+	c.after(30, "")
+}
+
 // Load suspends nobody that somebody has suspended, and lets nobody go on whom it has not suspended.
 func TestLoadStop_LeftAlone(t *testing.T) {
 	c := newStopping(t)
