@@ -29,9 +29,11 @@ type key struct {
 // A class is the parsed request of all jobs with one key.
 type class struct {
 	// What is read of each class in each cycle comes first.
-	stuck  uint64 // the last cycle in which it fitted nowhere
-	late   uint64 // the last cycle in which it fitted but for what others are to have
-	lines  int    // that its jobs had in the last cycle that counted them
+	stuck  uint64                     // the last cycle in which it fitted nowhere
+	late   uint64                     // the last cycle in which it fitted but for what others are to have
+	lines  int                        // that its jobs had in the last cycle that counted them
+	floor  [len(usualResources)]int64 // what a host has at least that takes part in a start: class.least
+	plain  bool                       // that is all of it
 	chunks []chunk
 	sums   []need // over all chunks, by name
 	bad    string // the request cannot be understood
@@ -146,7 +148,23 @@ func newClass(k key, t resource.Table, h considered, rest bool, asks asked) *cla
 		return 1
 	})
 	c.several = c.total() > 1
+	c.floor, c.plain = floorOf(c.least())
 	return c
+}
+
+// floorOf returns needs of the usual resources, false if there are others.
+func floorOf(needs []need) (floor [len(usualResources)]int64, plain bool) {
+	for k := range floor {
+		floor[k] = math.MinInt64 // any host has as much
+	}
+	for _, n := range needs {
+		k := slices.Index(usualResources[:], n.def.Name)
+		if k < 0 {
+			return floor, false
+		}
+		floor[k] = n.amount
+	}
+	return floor, true
 }
 
 func newChunk(written spec.Chunk, t resource.Table, h considered) (chunk, error) {

@@ -5,12 +5,12 @@ import "rampart/fsm/state"
 // A line are the jobs of one class that were not considered yet.
 type line struct {
 	of     *state.Class
-	job    *state.Job     // the first of them
-	turn   state.Standing // of that: its record need not be read
 	class  *class
+	job    *state.Job     // the first of them
+	inside bool           // of the queue of a reservation
+	alone  bool           // of a job that comes before the others of its class, which have a line of their own
+	turn   state.Standing // of the first job: its record need not be read
 	rank   rank
-	inside bool     // of the queue of a reservation
-	alone  bool     // of a job that comes before the others of its class, which have a line of their own
 	rest   []ranked // behind the first, where they have scores; else the state has their order
 }
 

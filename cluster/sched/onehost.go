@@ -20,6 +20,8 @@ type counted struct {
 	free  [][]int64 // by need, then by node
 	gave  []int     // hosts that were given something back at that time
 	was   hostState // of the host that is looked at
+
+	shared bool // hosts have several vnodes
 }
 
 // oneHost tells whether a class has all of its chunks on one host, and whether nothing counts there but what begins and ends on
@@ -42,12 +44,11 @@ func (c *cycle) aheadOnOne(cl *class, enough fitness) bool {
 			for h := range c.free.hosts {
 				n.gave = append(n.gave, h)
 			}
-		} else if len(n.gave) > 1 {
-			slices.Sort(n.gave)
-			n.gave = slices.Compact(n.gave)
 		}
-		for _, h := range n.gave {
-			if n.mayHave(&c.free.hosts[h]) && c.onOneAt(h, last, enough) {
+		n.gave = slices.DeleteFunc(n.gave, func(h int) bool { return !n.mayHave(&c.free.hosts[h]) })
+		slices.Sort(n.gave)
+		for _, h := range slices.Compact(n.gave) {
+			if c.onOneAt(h, last, enough) {
 				return true
 			}
 		}
@@ -60,8 +61,11 @@ func (c *cycle) aheadOnOne(cl *class, enough fitness) bool {
 		}
 		last = e.at
 		n.happen(&e)
-		if !e.takes {
-			n.gave, gave = append(n.gave, c.free.nodes[e.node].host), true
+		if e.takes {
+			continue
+		}
+		if gave = true; n.shared || n.has(e.node) {
+			n.gave = append(n.gave, int(e.on))
 		}
 	}
 	return gave && look()
@@ -77,7 +81,18 @@ func (n *counted) begin(w *world, cl *class) *counted {
 		}
 		n.free[k] = append(n.free[k][:0], w.column(s.def).free...)
 	}
+	n.shared = len(w.hosts) < len(w.nodes)
 	return n
+}
+
+// has tells whether a node has enough of everything.
+func (n *counted) has(node int32) bool {
+	for k, need := range n.needs {
+		if max(0, n.free[k][node]) < need {
+			return false
+		}
+	}
+	return true
 }
 
 // happen counts what an event gives or takes.

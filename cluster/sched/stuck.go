@@ -72,13 +72,25 @@ func (cl *class) least() []need {
 
 // enough tells whether some of the hosts may have enough for a class of one kind.
 func (w *world) enough(cl *class, hosts []int) bool {
-	needs := cl.least()
 	for _, h := range hosts {
-		if w.hasOn(h, needs) {
+		if w.hasFor(h, cl) {
 			return true
 		}
 	}
 	return false
+}
+
+// hasFor tells whether a host may have enough for a class of one kind.
+func (w *world) hasFor(h int, cl *class) bool {
+	if !cl.plain {
+		return w.hasOn(h, cl.least())
+	}
+	for k, amount := range cl.floor {
+		if c := w.columns.of(usualResources[k]); c != nil && c.tree[c.size+h] < amount {
+			return false
+		}
+	}
+	return true
 }
 
 func (w *world) hasOn(h int, needs []need) bool {
@@ -102,9 +114,8 @@ func (c *cycle) stuckFor(l *line) bool {
 		return false
 	}
 	end := f.end(p.shortest(c.view, *l))
-	needs := cl.least()
 	for _, h := range p.given.hosts {
-		if c.free.hasOn(h, needs) && (f.leaves(c.free, h, needs, end) || !p.taken.keep(h)) {
+		if c.free.hasFor(h, cl) && (f.leaves(c.free, h, cl.least(), end) || !p.taken.keep(h)) {
 			return false
 		}
 	}
@@ -239,7 +250,7 @@ func (c *cycle) quiet(l *line) bool {
 			return false // it may be a top job, or is told something else
 		}
 	}
-	c.fails(l.class)
+	l.class.stuck = c.planner.cycle // as it was in the last one
 	return true
 }
 

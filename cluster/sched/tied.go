@@ -144,7 +144,7 @@ func (p *Planner) owned(c *class, k key, b *bounds) *class {
 	if !ok {
 		fresh := *c
 		own = &fresh
-		own.key, own.bounds = k, b
+		own.key, own.bounds, own.stuck = k, b, 0
 		for i, one := range c.choice {
 			bounded := *one
 			bounded.bounds = b

@@ -17,6 +17,7 @@ type event struct {
 	hold  *calendar.Hold
 	usual [len(usualResources)]int64 // of the hold, as all that follows: a cycle goes through very many events, and reads no holds
 	node  int32
+	on    int32 // the host of that
 	takes bool
 	kind  calendar.Kind
 	alone bool
@@ -28,8 +29,8 @@ type event struct {
 var usualResources = [...]string{"ncpus", "mem"}
 
 // newEvent returns the beginning or the end of a hold.
-func newEvent(at pbs.Time, n uint64, h *calendar.Hold, node int32, takes bool) event {
-	e := event{at: at, n: n, hold: h, node: node, takes: takes, kind: h.Kind, alone: h.Alone, host: h.Host}
+func newEvent(at pbs.Time, n uint64, h *calendar.Hold, node, on int32, takes bool) event {
+	e := event{at: at, n: n, hold: h, node: node, on: on, takes: takes, kind: h.Kind, alone: h.Alone, host: h.Host}
 	for i := range h.Items {
 		k := slices.Index(usualResources[:], h.Items[i].Resource)
 		if k < 0 {
@@ -107,8 +108,9 @@ type listed struct {
 	of      *foreseen // nil: nothing
 	version uint64    // of that
 	events  []event
-	fades   bool // less of a hold is held as time passes
-	early   bool // it holds no longer than until before the first of the events
+	on      int32 // its host
+	fades   bool  // less of a hold is held as time passes
+	early   bool  // it holds no longer than until before the first of the events
 }
 
 // follow brings the timeline up to the calendars of the vnodes of a world. It looks at those vnodes that have changed or were noted, and at
@@ -156,11 +158,11 @@ func (t *timeline) due(now pbs.Time) (nodes []int32) {
 
 // look lists anew what begins and ends on a node if that is not what it was.
 func (t *timeline) look(f *future, w *world, i int32) {
-	l, vn := &t.vnodes[i], w.nodes[i].vnode
-	if l.of == nil || l.of.version != l.version || !l.of.holds(vn, f.now) {
+	l, vn, on := &t.vnodes[i], w.nodes[i].vnode, int32(w.nodes[i].host)
+	if l.of == nil || l.of.version != l.version || l.on != on || !l.of.holds(vn, f.now) {
 		s := f.of(vn, true)
 		t.gone = append(t.gone, l.events...)
-		l.of, l.version, l.fades, s.node = s, s.version, false, i
+		l.of, l.version, l.on, l.fades, s.node = s, s.version, on, false, i
 		l.events = t.list(l.events[:0], s.listed(), i, f.now)
 		t.come = append(t.come, l.events...)
 		first := calendar.Forever
@@ -202,7 +204,7 @@ func (t *timeline) renew() {
 func (t *timeline) list(all []event, holds []*calendar.Hold, node int32, now pbs.Time) []event {
 	add := func(at pbs.Time, h *calendar.Hold, takes bool) {
 		t.n++
-		all = append(all, newEvent(at, t.n, h, node, takes))
+		all = append(all, newEvent(at, t.n, h, node, t.vnodes[node].on, takes))
 	}
 	for _, h := range holds {
 		if h.From > now {
