@@ -12,6 +12,7 @@ import (
 
 	"rampart/cli"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/transport/api"
 )
@@ -219,7 +220,7 @@ func (s *submission) asQalter(opts *cli.Options, j job) error {
 			return err
 		}
 		for i := range sel.Chunks {
-			sel.Chunks[i].Items = sel.Chunks[i].Items.Unset("host")
+			sel.Chunks[i].Items = slices.DeleteFunc(sel.Chunks[i].Items, func(it resource.Item) bool { return it.Name == "host" })
 		}
 		s.set("Resource_List", "select", sel.String())
 	}
