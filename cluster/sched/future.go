@@ -54,10 +54,13 @@ func futureOf(k *kept, v *state.View, now pbs.Time) *future {
 	f := &future{view: v, now: now, kept: k, places: map[*state.Reservation]spec.Place{}}
 	for range v.Sharers() {
 		f.pooled = true
-		k.forget()
 		break
 	}
+	if f.pooled || k.pooled { // calendars were read of other vnodes, too
+		k.forget()
+	}
 	k.follow(v)
+	k.pooled = f.pooled
 	f.begins, f.tooLong = k.beginsFrom(now), k.conflicts()
 	return f
 }

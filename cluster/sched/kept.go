@@ -15,6 +15,7 @@ import (
 // run that is not over in time, or a reservation that is to begin. What a cycle does to a calendar is undone before the next.
 type kept struct {
 	index, digest uint64 // of the view that they are of
+	pooled        bool   // in that view vnodes shared amounts of others
 	vnodes        map[pbs.VnodeName]*foreseen
 	byNode        [2][]*foreseen         // the same, by node of a world of what is free, and of an idle one
 	runs          map[pbs.JobID]*keptRun // that are in calendars

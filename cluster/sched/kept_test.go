@@ -176,3 +176,21 @@ func TestKept_VnodeBecomesExclusive(t *testing.T) {
 		t.Errorf("the planner planned\n%+v\na new one\n%+v", got, want)
 	}
 }
+
+// A vnode of which another one does not share an amount any more is held by its own runs alone.
+func TestCalendars_OfAVnodeThatWasShared(t *testing.T) {
+	c := newClock(t)
+	c.host("hosta", "hosta:ncpus=4,mem=4gb")
+	c.host("hostb", "hostb:ncpus=4,mem=4gb")
+	c.reserve("select=1:ncpus=1", 10, 1000)
+	c.decided()
+	c.offer("hostb", "mem", "@hosta")
+	c.in("workq", "select=1:ncpus=1:mem=1gb:host=hostb walltime=2000")
+	kept := sched.NewPlanner()
+	c.follow(kept)
+	kept.Foreseen(c.store.View(), c.now)
+	c.offer("hostb", "mem", "4gb")
+	if got, want := kept.Foreseen(c.store.View(), c.now), sched.NewPlanner().Foreseen(c.store.View(), c.now); !slices.Equal(got, want) {
+		t.Errorf("kept\n%s\nanew\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
