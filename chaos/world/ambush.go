@@ -33,13 +33,13 @@ func (w *World) ambush(s fault.Step) (string, bool) {
 	if act := deeds[s.Value]; act != nil {
 		var err error
 		if undo, err = act(w); err != nil {
-			w.failed("ambush", err)
+			w.book.failed("ambush", err)
 		}
 	}
 	if ask := requests[s.Value]; ask != nil {
 		w.watching.Go(func() {
 			if err := ask(w.life, w); err != nil && w.life.Err() == nil {
-				w.failed("ambush", fmt.Errorf("ask for %s: %w", s.Value, err))
+				w.book.failed("ambush", fmt.Errorf("ask for %s: %w", s.Value, err))
 			}
 		})
 	}
@@ -51,12 +51,12 @@ func (w *World) ambush(s fault.Step) (string, bool) {
 		}
 		w.bury(hit, s.Value)
 		if err := undo(); err != nil {
-			w.failed("ambush", err)
+			w.book.failed("ambush", err)
 		}
 		return fmt.Sprintf("%s: %s at index %d", s, hit.r.name, hit.index), true
 	case <-ctx.Done():
 		if err := undo(); err != nil {
-			w.failed("ambush", err)
+			w.book.failed("ambush", err)
 		}
 		return s.String(), false
 	}

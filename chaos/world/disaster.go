@@ -27,7 +27,7 @@ func (w *World) wreck(r *replica) {
 	}
 	err := errors.Join(os.RemoveAll(r.config.Home.Raft()), os.RemoveAll(r.config.Home.Accounting()))
 	if err != nil {
-		w.failed(r.name, err)
+		w.book.failed(r.name, err)
 	}
 }
 
@@ -58,7 +58,7 @@ func (w *World) recover(ctx context.Context) (text string, ok bool) {
 		err = w.awaitAgain(survivors)
 	}
 	if err != nil {
-		w.failed("the recovery", err)
+		w.book.failed("the recovery", err)
 		return "recover", false
 	}
 	missing := w.lose(plan.GetSurvivors()[0].GetIndex(), lost)

@@ -10,17 +10,17 @@ import (
 const keepTurns = 2
 
 // keeps notes what jobs that wait keep once an entry has said so: it is there, and they do not keep it for longer than their queue lets them.
-func (w *World) keeps(index uint64, v *state.View) {
+func (k *book) keeps(index uint64, v *state.View) {
 	ncpus, _ := v.Resource("ncpus")
 	mem, _ := v.Resource("mem")
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	wrong := func(format string, args ...any) {
-		w.kept.Wrong = append(w.kept.Wrong, fmt.Sprintf("at index %d ", index)+fmt.Sprintf(format, args...))
+		k.kept.Wrong = append(k.kept.Wrong, fmt.Sprintf("at index %d ", index)+fmt.Sprintf(format, args...))
 	}
 	for j := range v.Pendings() {
 		if len(j.Pending.Held) > 0 {
-			w.kept.By[string(j.ID)] = true
+			k.kept.By[string(j.ID)] = true
 		}
 		if j.Pending.Age > keepTurns || j.Pending.Paused && len(j.Pending.Held) > 0 {
 			wrong("%s keeps %+v, for %d turns at most", j.ID, *j.Pending, keepTurns)

@@ -46,7 +46,7 @@ func (w *World) lie(about *mom, alive bool) {
 	l := &liar{subject: about.name, alive: alive, stop: stop}
 	text, err := l.forger(w, about)
 	if err != nil {
-		w.failed(liarName, err)
+		w.book.failed(liarName, err)
 		stop()
 		return
 	}
@@ -66,14 +66,14 @@ func (w *World) endLies() {
 func (w *World) tell(ctx context.Context, text func(number uint32) ([]byte, error)) {
 	conn, err := w.net.Host(liarName).ListenPacket(ctx, net.JoinHostPort(w.net.Host(liarName).IP().String(), "15003"))
 	if err != nil {
-		w.failed(liarName, err)
+		w.book.failed(liarName, err)
 		return
 	}
 	defer conn.Close()
 	for number := uint32(1 << 20); ; number += 1 << 10 {
 		packet, err := text(number)
 		if err != nil {
-			w.failed(liarName, err)
+			w.book.failed(liarName, err)
 			return
 		}
 		for _, to := range w.gossips() {
@@ -209,7 +209,7 @@ func (w *World) heard(member, event string) {
 	l.gone = true
 	l.mu.Unlock()
 	if !l.alive {
-		w.lied()
+		w.book.note(func(b *book) { b.lies++ })
 	}
 }
 
@@ -221,21 +221,15 @@ func (w *World) wentDown(index uint64, host string) {
 		return
 	}
 	if !l.alive {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.downs = append(w.downs, fmt.Sprintf("%s is down at index %d by the word of gossip", host, index))
+		w.book.note(func(b *book) {
+			b.downs = append(b.downs, fmt.Sprintf("%s is down at index %d by the word of gossip", host, index))
+		})
 		return
 	}
 	l.mu.Lock()
 	believed := !l.gone
 	l.mu.Unlock()
 	if believed {
-		w.lied()
+		w.book.note(func(b *book) { b.lies++ })
 	}
-}
-
-func (w *World) lied() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lies++
 }

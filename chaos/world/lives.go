@@ -34,40 +34,40 @@ type crew struct {
 }
 
 // lifeOf tells which step in the life of a run over several hosts a command is, and whose run that is.
-func (w *World) lifeOf(v *state.View, c command.Command) (step string, job pbs.JobID) {
+func (k *book) lifeOf(v *state.View, c command.Command) (step string, job pbs.JobID) {
 	switch c := c.(type) {
 	case *command.StartJob:
 		if j, ok := v.Job(c.Job); ok && j.Substate == pbs.SubStarting && len(j.LastRun().Sisters) > 0 {
-			w.muster(j)
+			k.muster(j)
 			return LifeGiven, j.ID
 		}
 	case *command.JobStarted:
-		return w.wide(v, LifeStarted, c.Job)
+		return k.wide(v, LifeStarted, c.Job)
 	case *command.UsageSample:
 		for _, u := range c.Jobs {
-			if step, job := w.wide(v, LifeTold, u.Job); step != "" {
+			if step, job := k.wide(v, LifeTold, u.Job); step != "" {
 				return step, job
 			}
 		}
 	case *command.ReleaseNodes:
-		return w.wide(v, LifeReleaseAsked, c.Job)
+		return k.wide(v, LifeReleaseAsked, c.Job)
 	case *command.SignalJob:
 		switch c.Signal {
 		case command.Suspend:
-			return w.wide(v, LifeSuspendAsked, c.Job)
+			return k.wide(v, LifeSuspendAsked, c.Job)
 		case command.Resume:
 			if c.Scheduled { // the manager only asks the scheduler
-				return w.wide(v, LifeResumeAsked, c.Job)
+				return k.wide(v, LifeResumeAsked, c.Job)
 			}
 		}
 	case *command.OrderConfirmed:
-		return w.confirmed(v, c)
+		return k.confirmed(v, c)
 	case *command.DeleteJob:
-		return w.wide(v, LifeEndAsked, c.Job)
+		return k.wide(v, LifeEndAsked, c.Job)
 	case *command.RerunJob:
-		return w.wide(v, LifeRerunAsked, c.Job)
+		return k.wide(v, LifeRerunAsked, c.Job)
 	case *command.JobEnded:
-		if own := w.crewOf(c.Job); own.run == c.RunCount && own.hosts[0] == c.Source.Host && !c.NeverStarted {
+		if own := k.crewOf(c.Job); own.run == c.RunCount && own.hosts[0] == c.Source.Host && !c.NeverStarted {
 			return LifeEnded, c.Job
 		}
 	}
@@ -75,43 +75,43 @@ func (w *World) lifeOf(v *state.View, c command.Command) (step string, job pbs.J
 }
 
 // wide names a step of a job that has sisters now, also if it is about to end.
-func (w *World) wide(v *state.View, step string, id pbs.JobID) (string, pbs.JobID) {
+func (k *book) wide(v *state.View, step string, id pbs.JobID) (string, pbs.JobID) {
 	if j, ok := v.Job(id); ok && j.LastRun().MS != "" && len(j.LastRun().Sisters) > 0 && j.State != pbs.Finished {
-		w.muster(j)
+		k.muster(j)
 		return step, id
 	}
 	return "", ""
 }
 
 // confirmed names what a mother superior has done of that for which it is asked.
-func (w *World) confirmed(v *state.View, c *command.OrderConfirmed) (string, pbs.JobID) {
+func (k *book) confirmed(v *state.View, c *command.OrderConfirmed) (string, pbs.JobID) {
 	for j := range v.Suspensions() {
 		if j.LastRun().MS == c.Host && j.Modified == v.Index() {
-			return w.wide(v, LifeSuspended, j.ID)
+			return k.wide(v, LifeSuspended, j.ID)
 		}
 	}
 	if len(c.Used) == 0 {
 		return "", ""
 	}
 	for j := range v.Running() { // its sisters are gone by now
-		if own := w.crewOf(j.ID); j.LastRun().MS == c.Host && j.Modified == v.Index() && own.run == j.RunCount {
+		if own := k.crewOf(j.ID); j.LastRun().MS == c.Host && j.Modified == v.Index() && own.run == j.RunCount {
 			return LifeReleased, j.ID
 		}
 	}
 	return "", ""
 }
 
-func (w *World) muster(j *state.Job) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.crews[j.ID] = crew{j.RunCount, append([]pbs.HostName{j.LastRun().MS}, j.LastRun().Sisters...)}
+func (k *book) muster(j *state.Job) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.crews[j.ID] = crew{j.RunCount, append([]pbs.HostName{j.LastRun().MS}, j.LastRun().Sisters...)}
 }
 
 // crewOf returns the hosts of a job's latest run over several; run is 0 if there was none.
-func (w *World) crewOf(id pbs.JobID) crew {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.crews[id]
+func (k *book) crewOf(id pbs.JobID) crew {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.crews[id]
 }
 
 // ofWide does something to running jobs over several hosts again and again, until the trap has struck. What
@@ -140,19 +140,19 @@ func toAndFro(ctx context.Context, w *World, j *state.Job) {
 	if j.Suspended() {
 		signal = command.Resume
 	} else {
-		w.wish(check.Suspend, j.ID)
+		w.book.wish(check.Suspend, j.ID)
 	}
 	_, _ = w.manager.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: string(j.ID), Signal: signal}))
 }
 
 func end(ctx context.Context, w *World, j *state.Job) {
-	w.wish(check.Delete, j.ID)
+	w.book.wish(check.Delete, j.ID)
 	_, _ = w.manager.Delete(ctx, connect.NewRequest(&api.DeleteRequest{Job: string(j.ID)}))
 }
 
 // wish notes that the world asks for a change of a job.
-func (w *World) wish(kind check.Kind, job pbs.JobID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.asked[check.Wish{Kind: kind, Job: string(job)}]++
+func (k *book) wish(kind check.Kind, job pbs.JobID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked[check.Wish{Kind: kind, Job: string(job)}]++
 }

@@ -92,7 +92,7 @@ func (m *mom) start(ctx context.Context) {
 			},
 		})
 		if ctx.Err() == nil {
-			m.w.failed(m.name, err)
+			m.w.book.failed(m.name, err)
 		}
 	}(m.done)
 }
@@ -142,14 +142,14 @@ func (p *programs) Start(ctx context.Context, dir string, spec proc.Spec) (proc.
 	} else if hosts := nodesOf(spec); len(hosts) > 1 {
 		p.w.watching.Go(func() { p.mom.spawn(spec.Job, runOf(dir), hosts) })
 	}
-	n := p.w.began(check.Run{Job: spec.Job, Count: runOf(dir), Host: p.host, Start: p.w.since(), End: check.Never, Part: part})
+	n := p.w.book.began(check.Run{Job: spec.Job, Count: runOf(dir), Host: p.host, Start: p.w.since(), End: check.Never, Part: part})
 	p.mu.Lock()
 	p.runs[h] = n
 	p.mu.Unlock()
 	p.w.watching.Go(func() {
 		// It outlives the mom, as the program does, and ends with the world.
 		if exit, err := p.Fake.Wait(p.w.life, folder, h); !errors.Is(err, context.Canceled) {
-			p.w.ended(n, exit.Fenced)
+			p.w.book.ended(n, exit.Fenced)
 		}
 	})
 	return h, nil
@@ -162,17 +162,17 @@ func runOf(dir string) uint32 {
 	return uint32(n)
 }
 
-func (w *World) began(r check.Run) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.runs = append(w.runs, r)
-	return len(w.runs) - 1
+func (k *book) began(r check.Run) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.runs = append(k.runs, r)
+	return len(k.runs) - 1
 }
 
-func (w *World) ended(n int, fenced bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.runs[n].End, w.runs[n].Fenced = w.since(), fenced
+func (k *book) ended(n int, fenced bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.runs[n].End, k.runs[n].Fenced = k.since(), fenced
 }
 
 // people are the accounts: everybody is there, with a home of his own.

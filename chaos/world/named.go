@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
 
@@ -88,7 +89,7 @@ func (w *World) Kill(name string) error {
 	case r != nil:
 		r.kill()
 	default:
-		w.hurt(m)
+		w.book.hurt(pbs.HostName(m.name))
 		m.kill()
 	}
 	return nil
@@ -105,7 +106,7 @@ func (w *World) Unplug(name string) error {
 		r.kill()
 		return nil
 	}
-	w.hurt(m)
+	w.book.hurt(pbs.HostName(m.name))
 	m.kill()
 	m.system.Reboot()
 	return nil
@@ -138,7 +139,7 @@ func (w *World) Split(names ...string) error {
 		if _, m, err := w.find(name); err != nil {
 			return err
 		} else if m != nil {
-			w.hurt(m)
+			w.book.hurt(pbs.HostName(m.name))
 			m.away = true
 		}
 	}

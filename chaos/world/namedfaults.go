@@ -8,6 +8,7 @@ import (
 
 	"rampart/chaos/fault"
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 )
 
 // replicaNamed returns a replica.
@@ -66,7 +67,7 @@ func (w *World) Mute(name string, deaf bool) error {
 		return err
 	}
 	if m != nil {
-		w.hurt(m)
+		w.book.hurt(pbs.HostName(m.name))
 		m.away = true
 	}
 	for _, o := range w.servers {
@@ -102,7 +103,7 @@ func (w *World) Freeze(name string) error {
 	if m.done == nil {
 		return fmt.Errorf("nothing runs on %s", name)
 	}
-	w.hurt(m)
+	w.book.hurt(pbs.HostName(m.name))
 	m.away = true
 	m.stop()
 	w.exile(m.name)
@@ -145,7 +146,7 @@ func (w *World) Sicken(name, illness string) error {
 	m.system.mu.Lock()
 	m.system.illness = illness
 	m.system.mu.Unlock()
-	w.hurt(m)
+	w.book.hurt(pbs.HostName(m.name))
 	return nil
 }
 

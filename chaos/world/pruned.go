@@ -54,8 +54,8 @@ func (w *witness) hostOf(c command.Command, n int) (*mom, check.Hit) {
 		hit.Count, hosts = uint32(j.RunCount), append([]pbs.HostName{j.LastRun().MS}, j.LastRun().Sisters...)
 	}
 	if id == "" { // it may be over by now
-		_, id = w.r.w.lifeOf(v, c)
-		own := w.r.w.crewOf(id)
+		_, id = w.r.w.book.lifeOf(v, c)
+		own := w.r.w.book.crewOf(id)
 		hit.Job, hit.Count, hosts = string(id), uint32(own.run), own.hosts
 	}
 	if n >= len(hosts) {

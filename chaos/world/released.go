@@ -39,17 +39,17 @@ func (w *witness) detail(c command.Command) string {
 
 // vacated notes which hosts running jobs have given back since the last view, and which jobs are
 // suspended. Whoever replays the past comes later than the first who saw it.
-func (w *World) vacated(v *state.View) {
-	w.tenants.Note(v, w.since())
+func (k *book) vacated(v *state.View) {
+	k.tenants.Note(v, k.since())
 	stands := make(map[standing]check.Way)
 	for j := range v.Suspensions() {
 		stands[standing{string(j.ID), uint32(j.RunCount)}] = wayOf(j)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if v.Index() > w.lastStood {
-		w.stand(stands)
-		w.noteWaits(v)
-		w.lastStood = v.Index()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if v.Index() > k.lastStood {
+		k.stand(stands)
+		k.noteWaits(v)
+		k.lastStood = v.Index()
 	}
 }

@@ -109,7 +109,7 @@ func (r *replica) start(ctx context.Context) {
 			if again := errors.Is(err, cluster.ErrAgain); again {
 				r.again.Store(true)
 			} else {
-				r.w.failed(r.name, err)
+				r.w.book.failed(r.name, err)
 			}
 			r.cancel(nil)
 		}

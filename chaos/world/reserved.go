@@ -18,44 +18,44 @@ import (
 
 // booked writes down what reservations have become by an entry, and returns the steps of their lives. Whoever replays the past
 // comes later than the first who saw it.
-func (w *World) booked(v *state.View, e command.Entry, outcomes []command.Outcome) (steps []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if v.Index() <= w.lastBooked {
+func (k *book) booked(v *state.View, e command.Entry, outcomes []command.Outcome) (steps []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if v.Index() <= k.lastBooked {
 		return nil
 	}
-	w.lastBooked = v.Index()
+	k.lastBooked = v.Index()
 	causes, alters := causesIn(e, outcomes)
 	there := make(map[string]bool)
 	for r := range v.Reservations() {
 		id := string(r.ID)
 		there[id] = true
-		n := slices.IndexFunc(w.bookings, func(b check.Booking) bool { return b.ID == id })
+		n := slices.IndexFunc(k.bookings, func(b check.Booking) bool { return b.ID == id })
 		if n < 0 {
-			n = len(w.bookings)
-			w.bookings = append(w.bookings, check.Booking{ID: id, Name: r.Name()})
+			n = len(k.bookings)
+			k.bookings = append(k.bookings, check.Booking{ID: id, Name: r.Name()})
 		}
-		steps = append(steps, w.seen(n, v, check.Stage{
+		steps = append(steps, k.seen(n, v, check.Stage{
 			State: r.State.Short(), Period: check.Period{Start: r.Start.Unix(), End: r.End.Unix()}, Nodes: r.Nodes(), Left: len(r.Occurrences),
 			Hurt:  r.State == pbs.ResvDegraded || r.Substate == pbs.ResvDegraded || r.Substate == pbs.ResvInConflict,
 			Taken: len(r.Taken()) > 0, Want: wanted(r),
 		}, causes[r.ID], alters[r.ID]))
-		if s := &w.bookings[n].Stages[len(w.bookings[n].Stages)-1]; s.Due == 0 && overdue(r, v.Now()) {
-			s.Due = w.since()
+		if s := &k.bookings[n].Stages[len(k.bookings[n].Stages)-1]; s.Due == 0 && overdue(r, v.Now()) {
+			s.Due = k.since()
 		}
 	}
-	for n, b := range w.bookings {
+	for n, b := range k.bookings {
 		if !there[b.ID] {
-			steps = append(steps, w.seen(n, v, check.Stage{}, causes[pbs.ReservationID(b.ID)], alters[pbs.ReservationID(b.ID)]))
+			steps = append(steps, k.seen(n, v, check.Stage{}, causes[pbs.ReservationID(b.ID)], alters[pbs.ReservationID(b.ID)]))
 		}
-		w.bookings[n].Seen = w.since()
+		k.bookings[n].Seen = k.since()
 	}
 	return steps
 }
 
 // seen adds what a reservation is, if it was something else before, and returns which step of its life that is. The lock is held.
-func (w *World) seen(n int, v *state.View, now check.Stage, by []string, alters []*command.AlterReservation) (step string) {
-	b := &w.bookings[n]
+func (k *book) seen(n int, v *state.View, now check.Stage, by []string, alters []*command.AlterReservation) (step string) {
+	b := &k.bookings[n]
 	was := check.Stage{}
 	if len(b.Stages) > 0 {
 		was = b.Stages[len(b.Stages)-1]
@@ -63,7 +63,7 @@ func (w *World) seen(n int, v *state.View, now check.Stage, by []string, alters 
 	if was.Same(now) {
 		return ""
 	}
-	now.At, now.Index, now.Clock, now.By = w.since(), v.Index(), v.Cluster().Time.Unix(), by
+	now.At, now.Index, now.Clock, now.By = k.since(), v.Index(), v.Cluster().Time.Unix(), by
 	for _, c := range alters {
 		if was.State == "UN" || c.Force {
 			was.Period = altered(was.Period, c)

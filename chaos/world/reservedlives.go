@@ -97,7 +97,7 @@ func insideStep(v *state.View, c command.Command) string {
 
 // reserveOf makes a reservation of a running job, which ends with it.
 func reserveOf(ctx context.Context, w *World, jobs []string) error {
-	w.wish(check.Delete, pbs.JobID(jobs[0])) // a run of it that waits at the end is deleted
+	w.book.wish(check.Delete, pbs.JobID(jobs[0])) // a run of it that waits at the end is deleted
 	_, err := w.manager.Reserve(ctx, connect.NewRequest(&api.ReserveRequest{Attributes: []*api.Attribute{
 		{Name: "reserve_job", Value: jobs[0]}, {Name: "Reserve_Name", Value: "world's"},
 	}}))

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -118,23 +116,12 @@ func (w *World) Evidence() (*check.Evidence, error) {
 			return nil, err
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	e.Runs, e.Restored, e.Killed, e.Lies, e.Downs = w.runs, w.restored, w.killed, w.lies, w.downs
-	e.Hits, e.Waits, e.Bookings, e.Kept = w.hits, w.waited, w.bookings, w.kept
-	e.Vacated, e.Stood, e.Asked = w.tenants.Vacated(), w.stood, maps.Clone(w.asked)
-	for _, index := range slices.Sorted(maps.Keys(w.fences)) {
-		e.Fences = append(e.Fences, w.fences[index])
-	}
+	w.book.tell(e)
 	return e, nil
 }
 
 // Fatal returns what ended by itself.
-func (w *World) Fatal() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.fatal
-}
+func (w *World) Fatal() []string { return w.book.ends() }
 
 func (r *replica) evidence() (check.Replica, error) {
 	if r.last == nil {

@@ -18,7 +18,7 @@ func (w *World) sicken(s fault.Step) (string, bool) {
 	m.system.mu.Lock()
 	defer m.system.mu.Unlock()
 	m.system.illness = s.Value
-	w.hurt(m)
+	w.book.hurt(pbs.HostName(m.name))
 	return s.String() + ": " + m.name, true
 }
 
@@ -35,10 +35,10 @@ func (w *World) cure() bool {
 }
 
 // hurt notes that a host may be unfit for jobs from now on.
-func (w *World) hurt(m *mom) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.harmed[pbs.HostName(m.name)] = true
+func (k *book) hurt(host pbs.HostName) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.harmed[host] = true
 }
 
 // forks tells whether the host has processes for new programs.
@@ -75,32 +75,32 @@ func (p *programs) disk(step, _ string) error {
 
 // noteWaits writes down which jobs wait from now on although a host that was fit and well all the time has room, and which do
 // not any more. The lock is held.
-func (w *World) noteWaits(v *state.View) {
-	if len(w.harmed) == 0 {
+func (k *book) noteWaits(v *state.View) {
+	if len(k.harmed) == 0 {
 		return
 	}
 	now := make(map[pbs.JobID]bool)
 	for j := range v.Jobs() {
-		if w.waits(v, j) && w.hasRoom(v, j) {
+		if k.waits(v, j) && k.hasRoom(v, j) {
 			now[j.ID] = true
-			if _, known := w.waitingNow[j.ID]; !known {
-				w.waitingNow[j.ID] = len(w.waited)
-				w.waited = append(w.waited, check.Wait{Job: string(j.ID), Span: check.Span{From: w.since(), To: check.Never}})
+			if _, known := k.waitingNow[j.ID]; !known {
+				k.waitingNow[j.ID] = len(k.waited)
+				k.waited = append(k.waited, check.Wait{Job: string(j.ID), Span: check.Span{From: k.since(), To: check.Never}})
 			}
-			w.waited[w.waitingNow[j.ID]].Avoids = w.waited[w.waitingNow[j.ID]].Avoids || len(j.Avoid) > 0
+			k.waited[k.waitingNow[j.ID]].Avoids = k.waited[k.waitingNow[j.ID]].Avoids || len(j.Avoid) > 0
 		}
 	}
-	for id, n := range w.waitingNow {
+	for id, n := range k.waitingNow {
 		if !now[id] {
-			w.waited[n].To = w.since()
-			delete(w.waitingNow, id)
+			k.waited[n].To = k.since()
+			delete(k.waitingNow, id)
 		}
 	}
 }
 
 // waits tells whether nothing but room is lacking to a job over one host, or whether it was given to a host that is not fit and its
 // program has not been started there.
-func (w *World) waits(v *state.View, j *state.Job) bool {
+func (k *book) waits(v *state.View, j *state.Job) bool {
 	if nodes, _ := j.Resources.Get("nodect"); nodes != "1" || j.Array != nil || len(j.Unconfirmed) > 0 {
 		return false
 	}
@@ -108,10 +108,10 @@ func (w *World) waits(v *state.View, j *state.Job) bool {
 		q, ok := v.Queue(j.Queue)
 		return ok && q.Started
 	}
-	if j.State != pbs.Running || j.Run.Session != 0 || !w.harmed[j.Run.MS] {
+	if j.State != pbs.Running || j.Run.Session != 0 || !k.harmed[j.Run.MS] {
 		return false
 	}
-	for _, r := range w.runs {
+	for _, r := range k.runs {
 		if r.Job == string(j.ID) && r.Count == uint32(j.RunCount) {
 			return false
 		}
@@ -120,17 +120,17 @@ func (w *World) waits(v *state.View, j *state.Job) bool {
 }
 
 // hasRoom tells whether a host that was fit all the time has the cpus that a job wants.
-func (w *World) hasRoom(v *state.View, j *state.Job) bool {
+func (k *book) hasRoom(v *state.View, j *state.Job) bool {
 	cpus := func(text string) int {
 		n, _ := strconv.Atoi(text)
 		return n
 	}
 	wants, _ := j.Resources.Get("ncpus")
-	for _, m := range w.moms {
-		if w.harmed[pbs.HostName(m.name)] {
+	for _, host := range k.hosts {
+		if k.harmed[host] {
 			continue
 		}
-		for vn := range v.VnodesOf(pbs.HostName(m.name)) {
+		for vn := range v.VnodesOf(host) {
 			all, _ := vn.Available().Get("ncpus")
 			used, _ := vn.Assigned.Get("ncpus")
 			if cpus(all)-cpus(used) >= cpus(wants) {

@@ -7,6 +7,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/chaos/fault"
+	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
 
@@ -107,7 +108,7 @@ func (w *World) strikeReplica(r *replica, k fault.Kind) {
 	case fault.Tear:
 		r.kill()
 		if err := r.tear(w.rand.Int64N(mostTorn)); err != nil {
-			w.failed(r.name, err)
+			w.book.failed(r.name, err)
 		}
 	case fault.Exile:
 		w.exile(r.name)
@@ -149,7 +150,7 @@ func (w *World) strikeMom(s fault.Step) (string, bool) {
 	if m.done == nil {
 		return s.String(), false
 	}
-	w.hurt(m)
+	w.book.hurt(pbs.HostName(m.name))
 	switch s.Kind {
 	case fault.Exile:
 		m.away = true

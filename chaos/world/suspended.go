@@ -21,17 +21,17 @@ type standing struct {
 }
 
 // stand notes which jobs are suspended from now on, and which are not any more. The lock is held.
-func (w *World) stand(now map[standing]check.Way) {
+func (k *book) stand(now map[standing]check.Way) {
 	for p, way := range now {
-		if _, known := w.standing[p]; !known {
-			w.standing[p] = len(w.stood)
-			w.stood = append(w.stood, check.Stood{Job: p.job, Count: p.run, Way: way, Span: check.Span{From: w.since(), To: check.Never}})
+		if _, known := k.standing[p]; !known {
+			k.standing[p] = len(k.stood)
+			k.stood = append(k.stood, check.Stood{Job: p.job, Count: p.run, Way: way, Span: check.Span{From: k.since(), To: check.Never}})
 		}
 	}
-	for p, n := range w.standing {
+	for p, n := range k.standing {
 		if _, still := now[p]; !still {
-			w.stood[n].To = w.since()
-			delete(w.standing, p)
+			k.stood[n].To = k.since()
+			delete(k.standing, p)
 		}
 	}
 }
@@ -59,16 +59,21 @@ func (p *programs) noteHalt(h proc.Handle, sig syscall.Signal) {
 	if !known || sig != syscall.SIGSTOP && sig != syscall.SIGCONT {
 		return
 	}
-	p.w.mu.Lock()
-	defer p.w.mu.Unlock()
-	r := &p.w.runs[n]
+	p.w.book.halt(n, sig == syscall.SIGSTOP)
+}
+
+// halt notes that a program was stopped, or goes on.
+func (k *book) halt(n int, stop bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := &k.runs[n]
 	last := len(r.Halts) - 1
 	stopped := last >= 0 && r.Halts[last].To == check.Never
 	switch {
-	case sig == syscall.SIGSTOP && !stopped:
-		r.Halts = append(r.Halts, check.Span{From: p.w.since(), To: check.Never})
-	case sig == syscall.SIGCONT && stopped:
-		r.Halts[last].To = p.w.since()
+	case stop && !stopped:
+		r.Halts = append(r.Halts, check.Span{From: k.since(), To: check.Never})
+	case !stop && stopped:
+		r.Halts[last].To = k.since()
 	}
 }
 

@@ -19,8 +19,8 @@ type witness struct {
 
 // Applied implements server.Witness.
 func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outcome) {
-	w.r.w.vacated(w.r.machine.View())
-	steps := w.r.w.booked(w.r.machine.View(), e, outcomes)
+	w.r.w.book.vacated(w.r.machine.View())
+	steps := w.r.w.book.booked(w.r.machine.View(), e, outcomes)
 	for i, p := range e.Proposals {
 		if outcomes[i].Refusal != nil {
 			continue
@@ -28,19 +28,19 @@ func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outc
 		for _, c := range p.Commands {
 			switch c := c.(type) {
 			case *command.HostFenced:
-				w.r.w.fell(index, c.Host, outcomes[i].Result)
+				w.r.w.book.fell(index, c.Host, outcomes[i].Result)
 			case *command.ForgetHost:
-				w.r.w.fell(index, c.Host, outcomes[i].Result)
+				w.r.w.book.fell(index, c.Host, outcomes[i].Result)
 			case *command.HostDown:
 				w.r.w.wentDown(index, string(c.Host))
 			case *command.KeepPending:
-				w.r.w.keeps(index, w.r.machine.View())
+				w.r.w.book.keeps(index, w.r.machine.View())
 			}
 			w.spring(index, command.NameOf(c), c)
 			if detail := w.detail(c); detail != "" {
 				w.spring(index, detail, c)
 			}
-			if step, _ := w.r.w.lifeOf(w.r.machine.View(), c); step != "" {
+			if step, _ := w.r.w.book.lifeOf(w.r.machine.View(), c); step != "" {
 				w.spring(index, step, c)
 			}
 			steps = append(steps, insideStep(w.r.machine.View(), c))
@@ -53,16 +53,14 @@ func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outc
 
 // Restored implements server.Witness.
 func (w *witness) Restored(*state.View) {
-	w.r.w.mu.Lock()
-	defer w.r.w.mu.Unlock()
-	w.r.w.restored++
+	w.r.w.book.note(func(b *book) { b.restored++ })
 }
 
 // fell notes that a host was given up, by its fence or by an operator.
-func (w *World) fell(index uint64, host pbs.HostName, r state.Result) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.fences[index] = check.Fence{Index: index, Host: string(host), Requeued: int(r.Requeued), Ended: int(r.Finished)}
+func (k *book) fell(index uint64, host pbs.HostName, r state.Result) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.fences[index] = check.Fence{Index: index, Host: string(host), Requeued: int(r.Requeued), Ended: int(r.Finished)}
 }
 
 // A trap waits for a leader that applies a command of a kind.
@@ -141,9 +139,7 @@ func (w *witness) hit(m *mom, hit check.Hit, kind fault.Kind) {
 // bury ends what is left of a process that a trap has struck.
 func (w *World) bury(s sprung, kind string) {
 	s.r.kill()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.killed = append(w.killed, kind)
+	w.book.note(func(b *book) { b.killed = append(b.killed, kind) })
 }
 
 // topple ends the mom of a host that a trap has struck, and boots the host if that is the fault. One that
@@ -158,7 +154,5 @@ func (w *World) topple(s sprung, step fault.Step) {
 	default:
 		s.m.away = step.Kind != fault.Divide && step.Kind != fault.Lag
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.hits = append(w.hits, s.hit)
+	w.book.note(func(b *book) { b.hits = append(b.hits, s.hit) })
 }

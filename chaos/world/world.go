@@ -88,45 +88,20 @@ type World struct {
 	watching sync.WaitGroup // of programs
 
 	watcher look.Watcher // of every replica
-	tenants look.Tenants // of hosts
+	book    *book
 	trap    atomic.Pointer[trap]
 	early   *trap                // that was laid before the start; nil: none was
 	laid    *trap                // of Ambush; nil: none waits, or who was killed by it is buried
 	wrecked *state.View          // the furthest that a wrecked replica has come to
 	loss    *check.Loss          // what no survivor had; nil: nothing
 	liar    atomic.Pointer[liar] // nil: gossip is honest
-
-	mu       sync.Mutex // what processes write down
-	runs     []check.Run
-	fatal    []string
-	restored int
-	fences   map[uint64]check.Fence // by index
-	killed   []string
-	hits     []check.Hit
-	crews    map[pbs.JobID]crew
-	asked    map[check.Wish]int // by the world itself
-	lies     int
-	downs    []string
-	standing map[standing]int // of suspended jobs, at the index lastStood: in stood
-	stood    []check.Stood
-
-	lastStood uint64
-
-	bookings   []check.Booking // in the order of their ids
-	kept       check.Kept
-	lastBooked uint64 // the index up to which they are
-
-	harmed     map[pbs.HostName]bool // hosts that something has befallen
-	waitingNow map[pbs.JobID]int     // of jobs that wait though another host has room, at the index lastStood: in waited
-	waited     []check.Wait
 }
 
 // New makes the hosts and the cluster's first replica; Start brings it all up.
 func New(c Config) (*World, error) {
 	w := &World{
 		config: c, net: memnet.New(c.Seed), begun: time.Now(), rand: rand.New(rand.NewPCG(c.Seed, 2)),
-		fences: make(map[uint64]check.Fence), standing: make(map[standing]int), crews: make(map[pbs.JobID]crew), asked: make(map[check.Wish]int), kept: check.Kept{By: map[string]bool{}},
-		harmed: make(map[pbs.HostName]bool), waitingNow: make(map[pbs.JobID]int),
+		book: newBook(),
 	}
 	w.life, w.end = context.WithCancel(context.Background())
 	for i := range c.Size.Servers {
@@ -155,6 +130,7 @@ func New(c Config) (*World, error) {
 			return nil, err
 		}
 		w.moms = append(w.moms, m)
+		w.book.hosts = append(w.book.hosts, pbs.HostName(m.name))
 	}
 	w.connect()
 	root, err := w.newClient(admin, transport.RoleReplica, "root", 0, 30*time.Second)
@@ -302,13 +278,6 @@ func (w *World) await(ctx context.Context, limit time.Duration, missing func() s
 }
 
 func (w *World) since() time.Duration { return time.Since(w.begun) }
-
-// failed notes that a process ended by itself.
-func (w *World) failed(name string, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.fatal = append(w.fatal, fmt.Sprintf("%s ended at %s: %v", name, w.since(), err))
-}
 
 // Stop kills every process and returns when nothing of them is left.
 func (w *World) Stop() {
