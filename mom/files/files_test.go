@@ -62,6 +62,46 @@ func found(t *testing.T, dir string) string {
 	return strings.Join(all, " ")
 }
 
+// outlast makes temporary files older than an attempt may be that is under way.
+func outlast(t *testing.T, dir string) {
+	t.Helper()
+	old := time.Now().Add(-2 * underWay)
+	temps, err := filepath.Glob(dir + "/.*.tmp")
+	for _, name := range temps {
+		err = errors.Join(err, os.Chtimes(name, old, old))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An attempt whose other side was silent for long may go on beside the one that took its place: neither takes the other's file away.
+func TestReceiver_TwoAttempts(t *testing.T) {
+	for _, first := range []int{0, 1} {
+		dir := t.TempDir()
+		var attempts [2]*Receiver
+		for i := range attempts {
+			attempts[i] = NewReceiver(Target{Path: filepath.Join(dir, "a"), Tag: "T"})
+			defer attempts[i].Close()
+			if err := attempts[i].Entry(Entry{Path: "a", Kind: File, Mode: 0o600, Size: 4}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, i := range []int{first, 1 - first} {
+			_, err := attempts[i].Write([]byte("text"))
+			if err := errors.Join(err, attempts[i].Finish()); err != nil {
+				t.Errorf("attempt %d, attempt %d before it: %v", i, first, err)
+			}
+			if got := found(t, dir); !strings.Contains(got, "a=text") {
+				t.Errorf("after attempt %d there is %q", i, got)
+			}
+		}
+		if got := found(t, dir); got != "a=text" {
+			t.Errorf("left: %q", got)
+		}
+	}
+}
+
 func TestCopy(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -93,6 +133,7 @@ func TestCopy(t *testing.T) {
 			from, to := t.TempDir(), t.TempDir()
 			lay(t, from, c.from...)
 			lay(t, to, c.to...)
+			outlast(t, to)
 			c.target.Path, c.target.Tag = Absolute(to, c.target.Path), "T"
 			_, _, _, err := Copy(Absolute(from, c.path), c.target)
 			if c.failure != "" {

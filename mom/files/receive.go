@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -172,15 +173,23 @@ func (r *Receiver) begun(name string, e Entry) error {
 	return err
 }
 
-// chooseTemp names a temporary file that is not there. One of an attempt that crashed is removed;
-// one that somebody else has put there, where others may write, is not in the way.
+// underWay is how long an attempt is taken to be under way that has written nothing more: its other side may have been silent, and come back
+// beside the attempt that took its place.
+const underWay = time.Minute
+
+// chooseTemp names a temporary file that is not there. One of an attempt that crashed is removed; one of an attempt that may be under
+// way is left alone, and so is one that somebody else has put there, where others may write.
 func (r *Receiver) chooseTemp(name string) error {
 	r.temp = filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+r.target.Tag+".tmp")
 	if len(filepath.Base(r.temp)) > 255 {
 		r.temp = filepath.Join(filepath.Dir(name), "."+r.target.Tag+".tmp")
 	}
-	err := r.root.Remove(r.temp)
-	if _, there := r.root.Lstat(r.temp); err != nil && there == nil {
+	info, err := r.root.Lstat(r.temp)
+	busy := err == nil && time.Since(info.ModTime()) < underWay
+	if !busy {
+		err = r.root.Remove(r.temp)
+	}
+	if _, there := r.root.Lstat(r.temp); (busy || err != nil) && there == nil {
 		r.temp, err = filepath.Join(filepath.Dir(name), "."+r.target.Tag+"."+rand.Text()+".tmp"), nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {

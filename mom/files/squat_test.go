@@ -25,6 +25,7 @@ func TestReceiver_TemporaryNameTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	outlast(t, dir)
 	r := NewReceiver(Target{Path: filepath.Join(dir, "a"), Tag: "T"})
 	defer r.Close()
 	err = proc.AsOwner(t.Context(), &proc.Owner{UID: 12345, GID: 23456}, func() error {
