@@ -261,7 +261,7 @@ func (m *server) run() {
 	if m.api, err = m.host.Listen(ctx, apiPort); err != nil {
 		m.w.t.Fatal(err)
 	}
-	go m.serve(m.replica, m.api)
+	go m.serve(ctx, m.replica, m.api)
 	go func(r *cluster.Replica, done chan error) { done <- r.Run(ctx) }(m.replica, m.done)
 }
 
@@ -348,17 +348,18 @@ type answer struct {
 	Err         string
 }
 
-func (m *server) serve(r *cluster.Replica, l net.Listener) {
+func (m *server) serve(ctx context.Context, r *cluster.Replica, l net.Listener) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
 			return
 		}
-		go m.reply(r, conn)
+		go m.reply(ctx, r, conn)
 	}
 }
 
-func (m *server) reply(r *cluster.Replica, conn net.Conn) {
+// reply answers one question, with what it asks of others while the server runs: no question outlives a bubble.
+func (m *server) reply(ctx context.Context, r *cluster.Replica, conn net.Conn) {
 	defer conn.Close()
 	var q question
 	if gob.NewDecoder(conn).Decode(&q) != nil {
@@ -367,7 +368,7 @@ func (m *server) reply(r *cluster.Replica, conn net.Conn) {
 	a := answer{Clock: m.clock(), Status: r.Status()}
 	if q.What == "index" {
 		m.asked.Add(1)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		var err error
 		if a.Index, a.Term, err = r.ReadIndex(ctx); err != nil {
@@ -376,7 +377,7 @@ func (m *server) reply(r *cluster.Replica, conn net.Conn) {
 	}
 	if q.What == "start" {
 		var err error
-		if a.Start, err = r.LastStart(context.Background(), q.Start); err != nil {
+		if a.Start, err = r.LastStart(ctx, q.Start); err != nil {
 			a.Err = err.Error()
 		}
 	}
@@ -388,7 +389,7 @@ func (m *server) reply(r *cluster.Replica, conn net.Conn) {
 	}
 	if q.What == "recover" {
 		var err error
-		if a.Rescue, err = r.Recover(context.Background(), q.Disaster); err != nil {
+		if a.Rescue, err = r.Recover(ctx, q.Disaster); err != nil {
 			a.Err = err.Error()
 		}
 	}
