@@ -44,6 +44,8 @@ type known struct {
 	Address  string   `json:"address"`
 	Start    Start    `json:"start"`
 	Gone     []string `json:"gone,omitempty"` // ids that others have replaced, the latest goneKept
+	// Index is the entry after which the state said so; 0: the server has told it, and the state may not know of it yet.
+	Index uint64 `json:"index,omitempty"`
 }
 
 const goneKept = 16
@@ -132,15 +134,15 @@ func (k *knowledge) learn(v *state.View) bool {
 			continue
 		}
 		old := k.Members[r.Name]
-		now := known{ServerID: r.ServerID, Address: r.Address, Start: StartOf(*r), Gone: old.Gone}
+		now := known{ServerID: r.ServerID, Address: r.Address, Start: StartOf(*r), Gone: old.Gone, Index: v.Index()}
 		same := old.ServerID == now.ServerID
-		if same && old.Address == now.Address && old.Start == now.Start {
+		if same && old.Address == now.Address && old.Start == now.Start && old.Index != 0 {
 			continue
 		}
-		if same && old.Start.Generation > now.Start.Generation || slices.Contains(old.Gone, now.ServerID) || exclusion(k.Excluded, now.ServerID) != nil {
+		if same && old.Start.Generation > now.Start.Generation || !same && v.Index() < old.Index || slices.Contains(old.Gone, now.ServerID) || exclusion(k.Excluded, now.ServerID) != nil {
 			continue // a state that is still catching up
 		}
-		if old.ServerID != "" && old.ServerID != now.ServerID {
+		if old.Index != 0 && !same { // of what the state has not said yet, what it says may be the past
 			now.Gone = append(slices.Clone(old.Gone), old.ServerID)
 			now.Gone = now.Gone[max(0, len(now.Gone)-goneKept):]
 		}
@@ -170,7 +172,7 @@ func (r *Record) Recall(q Question) (a Answer, candidates []string, err error) {
 		a.ReplacedBy = k.ServerID
 	}
 	if q.Decided && a.ReplacedBy == "" && !a.Known.After(q.Start) && (!ok || k.ServerID == q.ServerID) {
-		r.known.Members[name] = known{ServerID: q.ServerID, Address: q.Address, Start: q.Start, Gone: k.Gone}
+		r.known.Members[name] = known{ServerID: q.ServerID, Address: q.Address, Start: q.Start, Gone: k.Gone, Index: k.Index}
 		if err := r.store.Save(keyKnown, r.known); err != nil {
 			return a, nil, err
 		}

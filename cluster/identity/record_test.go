@@ -60,6 +60,59 @@ func TestRecord_OutlivesTheProcess(t *testing.T) {
 	}
 }
 
+// A state that is catching up says of a member what was once so: that it is older is known by its index, and what a server has told of
+// itself before the state knows of it is no past of what the state says. A server is replaced by one that came later alone.
+func TestRecord_StatesThatCatchUp(t *testing.T) {
+	said := func(index uint64, id string, generation uint64) *state.View {
+		s := state.NewStore()
+		s.Begin(index, 1, 0)
+		tx := s.Tx()
+		tx.PutReplica(&state.Replica{Name: "s2", ServerID: id, Address: "s2:1", Generation: generation, Start: "t"})
+		s.Commit(tx)
+		return s.Publish()
+	}
+	first, second, third := said(10, "s2.first", 1), said(20, "s2.second", 1), said(30, "s2.third", 1)
+	for _, c := range []struct {
+		name  string
+		told  string // by the server itself, before all
+		views []*state.View
+		want  map[string]string // by whom each was replaced
+	}{
+		{"in their order", "", []*state.View{first, second, third}, map[string]string{"s2.first": "s2.third", "s2.second": "s2.third", "s2.third": ""}},
+		{"after a start from an older log", "", []*state.View{second, first}, map[string]string{"s2.second": ""}},
+		{"and on", "", []*state.View{second, first, second, third}, map[string]string{"s2.second": "s2.third", "s2.third": ""}},
+		{"told first", "s2.second", []*state.View{first, second}, map[string]string{"s2.first": "s2.second", "s2.second": ""}},
+		{"told first, and replaced", "s2.second", []*state.View{first, second, third}, map[string]string{"s2.second": "s2.third", "s2.third": ""}},
+	} {
+		disk := store.NewMemory()
+		view := state.NewStore().View()
+		open := func() *Record {
+			s, err := store.Open(disk, store.Options{Deadline: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Open(s, "s1", func() *state.View { return view }, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		if c.told != "" {
+			if _, _, err := open().Recall(Question{ServerID: c.told, Address: "s2:1", Start: Start{Generation: 1, Token: "t"}, Decided: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, view = range c.views {
+			open().Learn()
+		}
+		for id, by := range c.want {
+			if a, _, err := open().Recall(Question{ServerID: id, Start: Start{Generation: 1, Token: "t"}}); err != nil || a.ReplacedBy != by {
+				t.Errorf("%s: %s was replaced by %q, want %q (%v)", c.name, id, a.ReplacedBy, by, err)
+			}
+		}
+	}
+}
+
 func TestAnswer_Objection(t *testing.T) {
 	mine := Start{Generation: 5, Token: "a"}
 	for _, c := range []struct {
