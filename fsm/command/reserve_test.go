@@ -221,6 +221,38 @@ func TestReservation_Life(t *testing.T) {
 	}
 }
 
+// TestReservation_EndsSuspendedJobs: a job that is suspended is ended with its reservation, too, at its end and by pbs_rdel.
+func TestReservation_EndsSuspendedJobs(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		w := newReserving(t)
+		id := w.confirmed(10, 60, "1:ncpus=4", "", "(hosta:ncpus=4)")
+		w.after(10)
+		inside, err := w.submit(id.Queue(), "(hosta:ncpus=2)", "select", "1:ncpus=2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, _ := w.View().Host("hosta")
+		w.do(&JobStarted{Source: Source{Host: "hosta", Spool: "hosta", Seq: h.Acked + 1}, Job: inside, RunCount: 1, Session: 7})
+		w.do(&SignalJob{Job: inside, Signal: Suspend})
+		h, _ = w.View().Host("hosta")
+		w.do(&OrderConfirmed{Host: "hosta", Order: h.NextOrder})
+		if j, _ := w.View().Job(inside); !j.Suspended() {
+			t.Fatalf("the job is in state %s, substate %d", j.State, j.Substate)
+		}
+		if deleted {
+			w.do(&DeleteReservation{Reservation: id})
+		} else {
+			w.after(60)
+		}
+		w.wantState(id, pbs.ResvBeingDeleted, pbs.ResvDeletingJobs)
+		w.end(inside, 271)
+		w.wantGone(id)
+		if v, _ := w.View().Vnode("hosta"); len(v.Reserved) > 0 || len(v.Jobs) > 0 {
+			t.Errorf("hosta has still %v %v", v.Reserved, v.Jobs)
+		}
+	}
+}
+
 // TestReservation_NothingTwice: nothing is promised twice at any time (L15), and periods that touch do not overlap (RV-38).
 func TestReservation_NothingTwice(t *testing.T) {
 	w := newReserving(t)

@@ -61,7 +61,9 @@ func expel(tx *state.Tx, r *state.Reservation, by pbs.User) error {
 		switch {
 		case !ok || j.State == pbs.Finished:
 		case j.Live():
-			expelRunning(tx, j, by)
+			if err := expelRunning(tx, j, by); err != nil {
+				return err
+			}
 		case j.IsSubjob():
 		default:
 			if (&DeleteJob{Job: j.ID}).Apply(tx, m, nil) != nil {
@@ -78,17 +80,23 @@ func expel(tx *state.Tx, r *state.Reservation, by pbs.User) error {
 }
 
 // expelRunning ends a run with its reservation.
-func expelRunning(tx *state.Tx, j *state.Job, by pbs.User) {
+func expelRunning(tx *state.Tx, j *state.Job, by pbs.User) error {
 	if j.Run.Ending == state.EndingDelete || stagingOut(j) {
-		return
+		return nil
 	}
 	next := *j
+	if j.Suspended() { // its vnodes have it as one that is
+		if err := move(&next, pbs.EventDelete); err != nil {
+			return err
+		}
+	}
 	next.Substate = pbs.SubExiting
 	run := next.EditRun()
 	run.Ending, run.EndedBy = state.EndingDelete, by.String()
 	refuseRelease(&next, pbs.BadState)
 	tx.PutJob(&next)
 	kill(tx, &next, killDelay(tx, j), false)
+	return nil
 }
 
 // closeReservation forgets a reservation of which no job is left.
