@@ -75,7 +75,7 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	next.Registered, next.GivenUp, next.Trouble = next.Registered+1, false, c.Trouble
 	next.Busy, next.JudgesLoad = c.Busy, c.JudgesLoad
-	if _, own := tx.Vnode(pbs.VnodeName(c.Host)); own && c.NodeName == "" && h.NodeName != "" && h.Natural == h.NodeName {
+	if c.NodeName == "" && h.NodeName != "" && h.Natural == h.NodeName {
 		next.Natural = "" // it goes by the host's name again
 	}
 	next.NodeName = c.NodeName

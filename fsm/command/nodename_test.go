@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -70,4 +71,20 @@ func TestHostUp_NodeName(t *testing.T) {
 	w.must(&HostUp{Host: "b", Address: "b:1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "b"}}})
 	up("b")
 	nodes("10.0.0.7 of a Stale; c of a Stale natural; b of b free natural")
+}
+
+// TestHostUp_NodeNameFromTheBeginning: a host that has come by another name at first, and has its own now, goes by that.
+func TestHostUp_NodeNameFromTheBeginning(t *testing.T) {
+	w := newWriter(t)
+	w.must(&RaiseLevel{Level: LevelObjects})
+	for _, name := range []pbs.VnodeName{"x", ""} {
+		offered := cmp.Or(name, "a")
+		w.must(&HostUp{
+			Host: "a", Address: "a:1", SpoolID: "s", NodeName: name,
+			Vnodes: []ReportedVnode{{Name: offered, Available: resource.List{{Name: "ncpus", Value: "2"}}}},
+		})
+		if got := w.View().NaturalVnode("a"); got != offered {
+			t.Errorf("by the name %q: the natural vnode is %s, want %s", name, got, offered)
+		}
+	}
 }
