@@ -68,6 +68,9 @@ func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
 			f, err = openInPlace(inPlace, fs.FileMode(0o666&^spec.Umask&0o777))
 			return err
 		})
+		if err == nil && spec.Again {
+			carryOver(f, path, spec)
+		}
 		if err == nil {
 			return f, nil
 		}
@@ -85,6 +88,24 @@ func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("open output: %w", err), f.Close())
 	}
 	return f, nil
+}
+
+// carryOver puts what an earlier run has left in the spool before what is written in place now: at the end of the job it would be
+// delivered over that.
+func carryOver(to *os.File, path string, spec Spec) {
+	from, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil {
+		if err = checkOurs(from, spec.Owner); err == nil {
+			_, err = io.Copy(to, from)
+		}
+		err = errors.Join(err, from.Close())
+	}
+	if err = errors.Join(err, os.Remove(path)); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: output of an earlier run of %s is not kept: %v\n", ShimName, spec.Job, err)
+	}
 }
 
 // openInSpool makes a file that nobody has open but us; a restarted program, and that of a later run, goes on with what

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -101,6 +102,39 @@ func TestOpenInSpool_Again(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(again, "line\n")
+}
+
+// TestOpenOutput_CarriesOver: what an earlier run has left in the spool comes before what a later one writes in place, and is delivered
+// over nothing; what is no file of the job's is left out.
+func TestOpenOutput_CarriesOver(t *testing.T) {
+	for _, foreign := range []bool{false, true} {
+		dir := t.TempDir()
+		spool, place := filepath.Join(dir, "1.srv.OU"), filepath.Join(dir, "out")
+		if err := os.WriteFile(spool, []byte("first\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := "first\nsecond\n"
+		if foreign {
+			want = "second\n"
+			if err := os.Link(spool, spool+".also"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := openOutput(spool, place, Spec{Job: "1.srv", Again: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteString("second\n")
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(place); err != nil || string(text) != want {
+			t.Errorf("%q, want %q: %v", text, want, err)
+		}
+		if _, err := os.Lstat(spool); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the spool has it still: %v", err)
+		}
+	}
 }
 
 // TestOpenInPlace: a file that is made has the mode of the job's umask, not of the daemon's; one that is there keeps its mode and what

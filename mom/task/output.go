@@ -144,8 +144,12 @@ func (o *output) keepUndelivered(t Task, kind string, cause error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return // it was moved before the mom's last crash
 	}
-	if err != nil {
+	if err != nil { // under a name that no look for leftovers removes
 		o.lines.File(pbs.LogError, t.Key.Job, fmt.Sprintf("Unable to keep file %s: %v", file, err))
+		kept = file + ".undelivered"
+		err = os.Rename(file, kept)
+	}
+	if err != nil {
 		return
 	}
 	o.lines.File(pbs.LogAdmin, t.Key.Job, "Output retained on that host in: "+kept)
