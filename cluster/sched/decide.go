@@ -92,7 +92,7 @@ func (c *cycle) answerIn(r *state.Reservation, partition string) *command.Decide
 			c.future.drop(other, assigned(other))
 		}
 	}
-	if q.answer.Why = q.decided(); q.answer.Why == "" && planted.Bug != planted.DoubleBooking {
+	if q.answer.Why = q.decided(); q.answer.Why == "" && q.wantsMore() && planted.Bug != planted.DoubleBooking {
 		q.answer.Why = q.serverShort()
 	}
 	if q.answer.Why != "" {

@@ -90,6 +90,11 @@ func (c *cycle) stays(j *state.Job) (why state.Wait, stays bool) {
 			return why, true
 		}
 	}
+	if holds := c.sharedHolds(); holds != nil && in == nil {
+		if why, stays = holds.Short(c.now, c.now+leftOf(j), j.Resources); stays {
+			return why, true
+		}
+	}
 	if !c.calm(j) {
 		return why, true
 	}

@@ -27,6 +27,17 @@ func (q *question) wants() resource.List {
 	return q.Resources
 }
 
+// wantsMore reports whether the reservation is to have anything that it was not promised.
+func (q *question) wantsMore() bool {
+	switch {
+	case q.State == pbs.ResvUnconfirmed:
+		return true
+	case q.Ask == nil || q.State != pbs.ResvBeingAltered:
+		return false
+	}
+	return q.Ask.Start < q.Start || q.Ask.End > q.End || !resource.Equal(q.Ask.Resources, q.Resources, q.view)
+}
+
 // serverHolds returns what others hold of what the reservation wants of the server; nil: it wants nothing of that.
 func (q *question) serverHolds() *state.ServerHolds {
 	holds := q.view.ServerHolds(q.wants(), q.ID)

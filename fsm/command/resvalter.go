@@ -208,12 +208,18 @@ func retime(r *state.Reservation, ask *state.ReservationChange) {
 func grant(tx *state.Tx, r *state.Reservation, nodes string, check bool, by pbs.User) error {
 	ask, before := r.Ask, r.Nodes()
 	running := ask.Back.State == pbs.ResvRunning
+	start, end, has := r.Start, r.End, r.Resources
 	r.State, r.Substate, r.Ask = ask.Back.State, ask.Back.Substate, nil
 	r.Resources, r.Select, r.Attrs = ask.Resources, ask.Select, ask.Attrs
 	retime(r, ask)
 	if check {
 		if err := vacant(tx, r, 0, nodes); err != nil {
 			return err
+		}
+		if r.Start < start || r.End > end || !resource.Equal(r.Resources, has, tx) { // what it has was promised
+			if err := serverHas(tx, r, 1); err != nil {
+				return err
+			}
 		}
 		if short := tx.InsidersStay(r, r.End); running && short != nil {
 			return pbs.Errorf(pbs.ResourceBusy, "jobs of %s: %s", r.ID, short.Error())

@@ -146,9 +146,6 @@ func vacant(tx *state.Tx, r *state.Reservation, n int, text string) error {
 	if err != nil {
 		return err
 	}
-	if err := serverHas(tx, r, 1); err != nil {
-		return err
-	}
 	return vacantOn(tx, r, n, order, sums)
 }
 

@@ -43,7 +43,7 @@ func (t *tables) ServerHolds(asked resource.List, apart pbs.ReservationID) *Serv
 		return nil
 	}
 	now := t.cluster.Time
-	for j := range t.Running() {
+	for j := range t.running.all() { // of all schedulers
 		if j.Reservation == "" && !j.Suspended() {
 			h.Add(now, j.Lasts(j.Started, now), j.Resources)
 		}
@@ -70,10 +70,30 @@ func (s *serverHold) needs(asked resource.List) int64 {
 // Add notes what somebody is to hold from a time on until before another one.
 func (h *ServerHolds) Add(from, until pbs.Time, asked resource.List) {
 	for _, s := range h.of {
-		if n := s.needs(asked); n != 0 && from < until {
-			s.ends, s.steps = append(s.ends, change{from, n}, change{until, -n}), nil
+		switch n := s.needs(asked); {
+		case n == 0 || from >= until:
+		case s.steps == nil:
+			s.ends = append(s.ends, change{from, n}, change{until, -n})
+		default:
+			first, last := s.step(from), s.step(until)
+			for i := first; i < last; i++ {
+				s.steps[i].amount += n
+			}
 		}
 	}
+}
+
+// step returns the place of the step at a time, and makes one that changes nothing if there is none.
+func (s *serverHold) step(at pbs.Time) int {
+	i, there := slices.BinarySearchFunc(s.steps, at, func(c change, at pbs.Time) int { return cmp.Compare(c.at, at) })
+	if !there {
+		held := int64(0)
+		if i > 0 {
+			held = s.steps[i-1].amount
+		}
+		s.steps = slices.Insert(s.steps, i, change{at, held})
+	}
+	return i
 }
 
 // Short returns what the server does not have, beside what others hold, at every instant of a time, for somebody who asks for so much;
@@ -94,6 +114,7 @@ func (h *ServerHolds) Short(from, until pbs.Time, asked resource.List) (Wait, bo
 // peak returns how much is held at most in a time.
 func (s *serverHold) peak(from, until pbs.Time) int64 {
 	if s.steps == nil {
+		s.steps = make([]change, 0, len(s.ends))
 		slices.SortFunc(s.ends, func(a, b change) int { return cmp.Compare(a.at, b.at) })
 		held := int64(0)
 		for _, e := range s.ends {
