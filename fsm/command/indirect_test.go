@@ -69,6 +69,7 @@ func TestIndirect_Charges(t *testing.T) {
 	w.wantLics("suspended", "1 @h @h")
 	w.must(&StartJob{Job: "2.srv", ExecVnode: "(h:lic=1)+(h[1]:lic=1)"})
 	w.wantLics("of both kinds", "3 @h @h")
+	w.must(&SignalJob{Job: a, Signal: Resume})
 	if err := w.run(&SignalJob{Job: a, Signal: Resume, Scheduled: true}); pbs.CodeOf(err) != pbs.ResourceBusy {
 		t.Errorf("resumed beyond what there is: %v", err)
 	}
@@ -93,6 +94,7 @@ func TestIndirect_ResumesTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.started("1:lic=2", "(h:lic=2)")
+	w.must(&SignalJob{Job: a, Signal: Resume})
 	if err := w.run(&SignalJob{Job: a, Signal: Resume, Scheduled: true}); pbs.CodeOf(err) != pbs.ResourceBusy {
 		t.Errorf("resumed: %v", err)
 	}

@@ -49,13 +49,19 @@ func loadGone(tx *state.Tx, j *state.Job) {
 	}
 }
 
-// takenOver makes a job that is suspended by load one that somebody has suspended: load lets it go on no more.
-func takenOver(tx *state.Tx, m Meta, j *state.Job) {
+// takenOver makes a job that load has suspended, or is suspending, one that somebody has suspended: load lets it go on no more. Who asks
+// waits for the order that is on its way.
+func takenOver(tx *state.Tx, m Meta, j *state.Job, res *state.Result) {
 	next := *j
-	next.Substate = pbs.SubSuspended
+	if j.Suspended() {
+		next.Substate = pbs.SubSuspended
+	}
 	loadGone(tx, &next)
 	tx.PutJob(&next)
 	tx.Emit(state.Event{Kind: state.JobSignaled, Job: &next, By: m.Asker, Text: Suspend})
+	if o := suspension(tx, j); o != nil {
+		res.Order, res.Host = o.ID, o.Host
+	}
 }
 
 // notStopped notes that the mom has not suspended a job that load was to suspend.

@@ -84,6 +84,23 @@ func TestStopForLoad_ComesToNothing(t *testing.T) {
 				t.Errorf("%d orders", n)
 			}
 		}, "S|43|"},
+		{"taken over on the way", func(w *suspending, id pbs.JobID) {
+			w.must(&SignalJob{Job: id, Signal: Suspend})
+			if err := w.run(&SignalJob{Job: id, Signal: AdminSuspend}); pbs.CodeOf(err) != pbs.BadState {
+				t.Errorf("admin-suspend is told %v", err)
+			}
+			if n := w.orders(state.OrderSignal); n != 1 {
+				t.Errorf("%d orders", n)
+			}
+			w.confirm(nil)
+		}, "S|43|"},
+		{"taken over after a plan to resume it", func(w *suspending, id pbs.JobID) {
+			w.confirm(nil)
+			w.must(&SignalJob{Job: id, Signal: Suspend})
+			if err := w.run(&SignalJob{Job: id, Signal: Resume, Scheduled: true}); pbs.CodeOf(err) != pbs.BadState {
+				t.Errorf("the scheduler is told %v", err)
+			}
+		}, "S|43|"},
 	} {
 		w := newSuspending(t, "")
 		id := w.started("1:ncpus=4", "(h:ncpus=4)")

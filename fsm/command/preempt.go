@@ -100,13 +100,16 @@ func Preemptable(j *state.Job, method string) bool {
 }
 
 // beingSuspended tells whether an order to suspend the present run is on its way.
-func beingSuspended(tx *state.Tx, j *state.Job) bool {
+func beingSuspended(tx *state.Tx, j *state.Job) bool { return suspension(tx, j) != nil }
+
+// suspension returns the order to suspend the present run that is on its way; nil: none is.
+func suspension(tx *state.Tx, j *state.Job) *state.Order {
 	for o := range tx.Orders(j.Run.MS) {
 		if o.Of(j) && suspends(o) {
-			return true
+			return o
 		}
 	}
-	return false
+	return nil
 }
 
 // notPreempted notes that the mom has not done what a preemption wanted: the scheduler tries

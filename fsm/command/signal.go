@@ -27,8 +27,8 @@ func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if err != nil || j == nil {
 		return err
 	}
-	if c.Signal == Suspend && j.Suspended() && j.StoppedByLoad() != nil {
-		takenOver(tx, m, j)
+	if c.Signal == Suspend && j.StoppedByLoad() != nil && (j.Suspended() || beingSuspended(tx, j)) {
+		takenOver(tx, m, j, res)
 		return nil
 	}
 	if Suspends(c.Signal) {

@@ -45,6 +45,9 @@ func maySuspend(tx *state.Tx, j *state.Job, signal string) error {
 		if j.Preempting() {
 			return pbs.Errorf(pbs.BadState, "%s is being preempted", j.ID)
 		}
+		if signal == AdminSuspend && beingSuspended(tx, j) { // that one's confirmation would leave the vnodes out of maintenance
+			return pbs.Errorf(pbs.BadState, "%s is being suspended", j.ID)
+		}
 	case !j.Suspended():
 		return pbs.Refuse(pbs.BadState)
 	case admin != (signal == AdminResume):
@@ -116,6 +119,9 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 		tx.PutJob(&next)
 		tx.Emit(state.Event{Kind: state.JobSignaled, Job: &next, By: m.Asker, Text: c.Signal})
 		return nil
+	}
+	if c.Scheduled && !j.WaitsToGoOn() { // somebody has suspended it since the scheduler looked
+		return pbs.Refuse(pbs.BadState)
 	}
 	if err := retake(tx, &next); err != nil {
 		return err

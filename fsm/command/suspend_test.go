@@ -237,6 +237,7 @@ func TestAdminResume_OneOfSeveral(t *testing.T) {
 		if err := w.signal(first, AdminResume); err != nil {
 			t.Fatalf("resume %s first: %v", first, err)
 		}
+		w.must(&SignalJob{Job: plain, Signal: Resume})
 		if err := w.run(&SignalJob{Job: plain, Signal: Resume, Scheduled: true}); pbs.CodeOf(err) != pbs.ResourceBusy {
 			t.Errorf("another one was resumed: %v", err)
 		}
