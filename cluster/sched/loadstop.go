@@ -289,17 +289,8 @@ func (l *Loop) stopForLoad(ctx context.Context, all []LoadStop) {
 	g.SetLimit(inFlight)
 	for _, s := range all {
 		g.Go(func() error {
-			out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
-				Asker: l.opts.Asker, Commands: []command.Command{&command.StopForLoad{Job: s.Job, RunCount: s.RunCount, Host: s.Host, Indices: s.Indices}},
-			})
-			switch {
-			case out.Refusal != nil:
-				l.log(pbs.LogSched, "Job", string(s.Job), "Not suspended: "+out.Refusal.Message)
-			case err != nil:
-				l.fail(ctx, s.Job, err)
-			default:
-				l.log(pbs.LogSched, "Job", string(s.Job), lsf.LoadComment(pbs.ShortHost(string(s.Host)), s.Indices))
-			}
+			stop := &command.StopForLoad{Job: s.Job, RunCount: s.RunCount, Host: s.Host, Indices: s.Indices}
+			l.proposeFor(ctx, s.Job, stop, "Not suspended: ", lsf.LoadComment(pbs.ShortHost(string(s.Host)), s.Indices))
 			return nil
 		})
 	}

@@ -92,15 +92,20 @@ func (l *Loop) start(ctx context.Context, some []Start, when string, heed bool) 
 // resume proposes to resume suspended jobs.
 func (l *Loop) resume(ctx context.Context, v *state.View, jobs []pbs.JobID) {
 	for _, id := range jobs {
-		out, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{Resumption(v, id)}})
-		switch {
-		case out.Refusal != nil:
-			l.log(pbs.LogSched, "Job", string(id), "Not resumed: "+out.Refusal.Message)
-		case err != nil:
-			l.fail(ctx, id, err)
-		default:
-			l.log(pbs.LogSched, "Job", string(id), "Job resumed")
-		}
+		l.proposeFor(ctx, id, Resumption(v, id), "Not resumed: ", "Job resumed")
+	}
+}
+
+// proposeFor proposes a command about a job, and logs what has come of it.
+func (l *Loop) proposeFor(ctx context.Context, id pbs.JobID, c command.Command, refused, done string) {
+	out, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{c}})
+	switch {
+	case out.Refusal != nil:
+		l.log(pbs.LogSched, "Job", string(id), refused+out.Refusal.Message)
+	case err != nil:
+		l.fail(ctx, id, err)
+	default:
+		l.log(pbs.LogSched, "Job", string(id), done)
 	}
 }
 
@@ -126,17 +131,8 @@ func (l *Loop) preempt(ctx context.Context, all []Preempt) {
 	g.SetLimit(inFlight)
 	for _, p := range all {
 		g.Go(func() error {
-			out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
-				Asker: l.opts.Asker, Commands: []command.Command{&command.PreemptJob{Job: p.Job, RunCount: p.RunCount, Method: p.Method, For: p.For}},
-			})
-			switch {
-			case out.Refusal != nil:
-				l.log(pbs.LogSched, "Job", string(p.Job), "Not preempted: "+out.Refusal.Message)
-			case err != nil:
-				l.fail(ctx, p.Job, err)
-			default:
-				l.log(pbs.LogSched, "Job", string(p.Job), "Job preempted by "+words[p.Method])
-			}
+			preempt := &command.PreemptJob{Job: p.Job, RunCount: p.RunCount, Method: p.Method, For: p.For}
+			l.proposeFor(ctx, p.Job, preempt, "Not preempted: ", "Job preempted by "+words[p.Method])
 			return nil
 		})
 	}
