@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/spool"
 )
 
@@ -75,8 +76,9 @@ func (s *Site) prologues(ctx context.Context, t Task) error {
 	if len(t.sisters()) == 0 || patience == 0 {
 		return nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, prologueFor+patience)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), prologueFor+patience)
 	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(answersFor, cancel) })()
 	errs := each(bounded, t.sisters(), func(ctx context.Context, h Host) error {
 		err := s.insist(ctx, func(ctx context.Context) error { return s.Peers.Prologue(ctx, h, t.Key) })
 		if err != nil && !errors.Is(err, context.Canceled) {
@@ -84,17 +86,20 @@ func (s *Site) prologues(ctx context.Context, t Task) error {
 		}
 		return err
 	})
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	var failed error
 	for i, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
+		_, refused := errors.AsType[*pbs.Error](err)
+		if refused || ctx.Err() == nil && err != nil && !errors.Is(err, context.Canceled) {
 			failed = errors.Join(failed, s.startError(t, t.sisters()[i], "IM_EXEC_PROLOGUE", err))
 		}
 	}
-	return failed
+	return errors.Join(ctx.Err(), failed)
 }
 
-// prologueFor bounds the wait for the sisters' hooks, besides their alarms.
-const prologueFor = 15 * time.Second
+const (
+	// prologueFor bounds the wait for the sisters' hooks, besides their alarms.
+	prologueFor = 15 * time.Second
+	// answersFor bounds the wait for sisters once the start is given up: a hook that refuses there may have the job deleted,
+	// and that order must not come before the reason.
+	answersFor = time.Second
+)

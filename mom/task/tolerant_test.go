@@ -19,7 +19,7 @@ import (
 )
 
 // A troop are sisters that answer as they are told: "" at once, "refuse", "away" without an
-// answer, or "late", after a minute and a half.
+// answer, "late", after a minute and a half, or "soon", with a refusal after half a second.
 type troop struct {
 	neighbours
 	join, prologue map[pbs.HostName]string
@@ -34,6 +34,11 @@ func (p *troop) act(ctx context.Context, how string) error {
 	case "away":
 		<-ctx.Done()
 		return ctx.Err()
+	case "soon":
+		if !pause.For(ctx, time.Second/2) {
+			return ctx.Err()
+		}
+		return pbs.Errorf(pbs.BadState, "bad node")
 	case "late":
 		if !pause.For(ctx, 90*time.Second) {
 			return ctx.Err()
