@@ -48,10 +48,8 @@ func (t *tables) Blobs() iter.Seq[pbs.Blob] {
 
 // NamesBlob reports whether the script of a job is the blob.
 func (t *tables) NamesBlob(sum pbs.BlobSum) bool {
-	for s := range t.blobs.from(&Script{Blob: &pbs.Blob{Sum: sum}}) {
-		return s.Blob.Sum == sum
-	}
-	return false
+	s, ok := t.blobs.at(&Script{Blob: &pbs.Blob{Sum: sum}})
+	return ok && s.Blob.Sum == sum
 }
 
 // PutScript stores the script of a job.

@@ -146,7 +146,10 @@ func (t *tables) Foreseen() iter.Seq[*Job] { return t.mine(t.foreseen.all()) }
 
 // EstimatedStart returns when the scheduler expects the job to start, 0 if it has not said.
 func (j *Job) EstimatedStart() pbs.Time {
-	text, _ := j.Attrs.Get("estimated", "start_time")
+	text, known := j.Attrs.Get("estimated", "start_time")
+	if !known { // as of most jobs
+		return 0
+	}
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return pbs.Time(n) * pbs.Time(time.Second)
 }

@@ -225,10 +225,8 @@ func (t *tables) NewToHooks() iter.Seq[pbs.JobID] {
 
 // IsNewToHooks reports whether hooks of postqueuejob have still to see a job.
 func (t *tables) IsNewToHooks(id pbs.JobID) bool {
-	for task := range t.unseen.from(&HookTask{Job: id}) {
-		return task.Job == id
-	}
-	return false
+	task, ok := t.unseen.at(&HookTask{Job: id})
+	return ok && task.Job == id
 }
 
 // PutHook stores a hook. Moms get what concerns them anew.

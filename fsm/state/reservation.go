@@ -144,6 +144,9 @@ func (r *Reservation) Times(n int) (start, end pbs.Time) {
 
 // Reservation returns the reservation with the id.
 func (t *tables) Reservation(id pbs.ReservationID) (*Reservation, bool) {
+	if t.reservations.count() == 0 {
+		return nil, false
+	}
 	return t.reservations.get(&Reservation{ID: id, Seq: id.Seq()})
 }
 

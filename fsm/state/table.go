@@ -95,6 +95,12 @@ func (t *table[R]) all() iter.Seq[*R] { return t.records(t.tree.all()) }
 // from yields the records at and after pivot.
 func (t *table[R]) from(pivot *R) iter.Seq[*R] { return t.records(t.tree.from(row{rec: pivot})) }
 
+// after returns the first record at or after pivot, as tree.at does.
+func (t *table[R]) after(pivot *R) (*R, bool) {
+	r, ok := t.at(row{rec: pivot})
+	return t.record(r), ok
+}
+
 func (t *table[R]) records(rows iter.Seq[row]) iter.Seq[*R] {
 	return func(yield func(*R) bool) {
 		for r := range rows {

@@ -82,7 +82,7 @@ func (t *tree[T]) from(pivot T) iter.Seq[T] {
 	}
 }
 
-// at returns the first item at or after pivot.
+// at returns the first item at or after pivot. Unlike from it leaves the tree to who writes to it.
 func (t *tree[T]) at(pivot T) (item T, ok bool) {
 	t.items.Ascend(pivot, func(i T) bool {
 		item, ok = i, true

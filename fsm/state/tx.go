@@ -361,16 +361,11 @@ func (tx *Tx) NextJob() uint64 {
 
 // numbered reports whether a job or a reservation has the sequence number.
 func (tx *Tx) numbered(n uint64) bool {
-	for j := range tx.JobsFrom(n, 0) {
-		if j.Seq == n {
-			return true
-		}
-		break // they come in the order of their numbers
+	if j, ok := tx.jobs.after(&Job{Seq: n}); ok && j.Seq == n {
+		return true
 	}
-	for r := range tx.reservations.from(&Reservation{Seq: n}) {
-		return r.Seq == n
-	}
-	return false
+	r, ok := tx.reservations.after(&Reservation{Seq: n})
+	return ok && r.Seq == n
 }
 
 // NextSeq takes the next number of the order of creation.
