@@ -24,8 +24,10 @@ const (
 )
 
 // errSlow ends a body that comes too slowly. It goes over the wire as it is: of other errors of a
-// read Connect keeps the text alone.
-var errSlow = toWire(pbs.Errorf(pbs.ResourceBusy, "the request came too slowly: %d KiB/s are the least for a large one, %d KiB/s while others wait; try again in a while", slowestBody>>10, briskBody>>10))
+// read Connect keeps the text alone. It is made when it is first needed, for commands start often.
+var errSlow = sync.OnceValue(func() error {
+	return toWire(pbs.Errorf(pbs.ResourceBusy, "the request came too slowly: %d KiB/s are the least for a large one, %d KiB/s while others wait; try again in a while", slowestBody>>10, briskBody>>10))
+})
 
 // A delivery is the body of a request that has room in memory and is being read.
 type delivery struct {
@@ -67,7 +69,7 @@ func (d *delivery) Read(p []byte) (int, error) {
 		d.endLocked()
 	}
 	if err != nil && d.hurried && !errors.Is(err, io.EOF) {
-		err = errSlow
+		err = errSlow()
 	}
 	return n, err
 }

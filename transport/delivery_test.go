@@ -68,7 +68,7 @@ func TestDelivery_SlowOnesMakeRoom(t *testing.T) {
 				done()
 			}
 		}
-		if err := <-slow; !errors.Is(err, errSlow) {
+		if err := <-slow; !errors.Is(err, errSlow()) {
 			t.Errorf("the slow one: %v", err)
 		}
 		if err := <-served; err != nil {
@@ -157,7 +157,7 @@ func TestDelivery_Ends(t *testing.T) {
 		u := newUploads()
 		began := time.Now()
 		_, slow := coming(t, u, "ann", 32<<20)
-		if err := <-slow; !errors.Is(err, errSlow) {
+		if err := <-slow; !errors.Is(err, errSlow()) {
 			t.Error(err)
 		}
 		if took, most := time.Since(began), bodyGrace+32<<20/slowestBody*time.Second; took > most || took < bodyGrace {
