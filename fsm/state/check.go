@@ -107,7 +107,7 @@ func (t *tables) checkIndexes() error {
 	if n := t.unseen.items.Len(); n != tasks {
 		errs = append(errs, fmt.Errorf("index jobs that are new to hooks has %d entries, want %d", n, tasks))
 	}
-	sharers, fading, parted, ofQueue := 0, 0, 0, 0
+	sharers, fading, parted, ofQueue, takers := 0, 0, 0, 0, 0
 	for v := range t.Vnodes() {
 		if v.anyIndirect() {
 			sharers++
@@ -121,6 +121,9 @@ func (t *tables) checkIndexes() error {
 		if v.isOfQueue() {
 			ofQueue++
 		}
+		if v.Exclusive() {
+			takers++
+		}
 	}
 	if n := t.fading.items.Len(); n != fading {
 		errs = append(errs, fmt.Errorf("index vnodes of which less is held as time passes has %d entries, want %d", n, fading))
@@ -130,6 +133,9 @@ func (t *tables) checkIndexes() error {
 	}
 	if n := t.ofQueue.items.Len(); n != ofQueue {
 		errs = append(errs, fmt.Errorf("index vnodes of queues has %d entries, want %d", n, ofQueue))
+	}
+	if n := t.takers.items.Len(); n != takers {
+		errs = append(errs, fmt.Errorf("index vnodes that a run has to itself has %d entries, want %d", n, takers))
 	}
 	if n := t.sharers.items.Len(); n != sharers {
 		errs = append(errs, fmt.Errorf("index vnodes that share has %d entries, want %d", n, sharers))

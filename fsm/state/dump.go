@@ -78,17 +78,9 @@ var loaders = map[byte]func(decode func(any) error) (Loaded, error){
 	}),
 	tagServer: single((*Tx).PutServer),
 	1:         rows(func(tx *Tx) *table[Queue] { return &tx.queues }, nil, nil),
-	2: rows(func(tx *Tx) *table[Vnode] { return &tx.vnodes }, nil, func(tx *Tx, v *Vnode) {
-		tx.bySeq.move(nil, v, always)
-		tx.byHost.move(nil, v, always)
-		tx.altered.move(nil, v, always)
-		tx.inPartition.move(nil, v, (*Vnode).isParted)
-		tx.ofQueue.move(nil, v, (*Vnode).isOfQueue)
-		tx.sharers.move(nil, v, (*Vnode).anyIndirect)
-		tx.fading.move(nil, v, (*Vnode).fades)
-	}),
-	3: rows(func(tx *Tx) *table[Host] { return &tx.hosts }, nil, nil),
-	4: rows(func(tx *Tx) *table[Job] { return &tx.jobs }, (*Tx).Intern, func(tx *Tx, j *Job) { tx.indexJob(nil, j) }),
+	2:         rows(func(tx *Tx) *table[Vnode] { return &tx.vnodes }, nil, func(tx *Tx, v *Vnode) { tx.indexVnode(nil, v) }),
+	3:         rows(func(tx *Tx) *table[Host] { return &tx.hosts }, nil, nil),
+	4:         rows(func(tx *Tx) *table[Job] { return &tx.jobs }, (*Tx).Intern, func(tx *Tx, j *Job) { tx.indexJob(nil, j) }),
 	5: rows(func(tx *Tx) *table[Script] { return &tx.scripts },
 		func(tx *Tx, s *Script) { s.Body = tx.interner.body(s.Body) },
 		func(tx *Tx, s *Script) { tx.blobs.move(nil, s, isBlob) }),

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -32,13 +33,24 @@ func (t *tables) Vnodes() iter.Seq[*Vnode] { return t.presented(t.scoped()) }
 
 // VnodesOf yields the vnodes of a host in the order of their creation.
 func (t *tables) VnodesOf(host pbs.HostName) iter.Seq[*Vnode] {
+	return t.onHost(host, &t.byHost)
+}
+
+// takersOf yields those vnodes of a host that a run has to itself, in the order of their creation.
+func (t *tables) takersOf(host pbs.HostName) iter.Seq[*Vnode] { return t.onHost(host, &t.takers) }
+
+func (t *tables) onHost(host pbs.HostName, of *index[Vnode]) iter.Seq[*Vnode] {
 	return func(yield func(*Vnode) bool) {
-		for v := range t.byHost.from(&Vnode{Host: host}) {
+		for v := range of.from(&Vnode{Host: host}) {
 			if v.Host != host || !yield(t.present(v)) {
 				return
 			}
 		}
 	}
+}
+
+func byHost(a, b *Vnode) bool {
+	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq)) < 0
 }
 
 // VnodesChanged yields the vnodes that entries after index changed, in the order of these; what runs hold less of as time passes is no

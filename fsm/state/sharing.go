@@ -63,7 +63,7 @@ func (t *tables) takerOfHost(v *Vnode) (pbs.JobID, bool) {
 	if v.Exclusive() || v.SharingText() == "ignore_excl" || !t.sharesHost(v) {
 		return "", false
 	}
-	for o := range t.VnodesOf(v.Host) {
+	for o := range t.takersOf(v.Host) {
 		if o.HostWord() == v.HostWord() && t.TakesHost(o) {
 			at := slices.IndexFunc(o.Jobs, func(held VnodeJob) bool { return held.Exclusive && !held.Suspended })
 			return o.Jobs[at].Job, true

@@ -72,6 +72,7 @@ type tables struct {
 	limited     []string                 // resources that tallies count, sorted; replaced, never written to
 	whose       bool                     // a limit on running jobs counts by user, group or project
 	inPartition index[Vnode]             // vnodes that are in a partition, by that, then creation
+	takers      index[Vnode]             // vnodes that a run has to itself, by host, then creation
 	ofQueue     index[Vnode]             // vnodes that only jobs of one queue may have, by that, then creation
 	parted      map[pbs.QueueName]string // partitions of queues that are in one; replaced, never written to
 	scope       *scope                   // of a view that is one scheduler's; nil: of all
@@ -158,9 +159,8 @@ func newTablesUnder(u *undo) tables {
 		bySeq:   newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
 		sharers: newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
 		fading:  newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
-		byHost: newIndex(u, func(a, b *Vnode) bool {
-			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq)) < 0
-		}),
+		byHost:  newIndex(u, byHost),
+		takers:  newIndex(u, byHost),
 		altered: newIndex(u, func(a, b *Vnode) bool {
 			return a.Modified < b.Modified || a.Modified == b.Modified && a.Seq < b.Seq
 		}),
@@ -201,7 +201,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts, &t.reservations, &t.lsf, &t.promised, &t.moments, &t.insiders,
-		&t.queued, &t.firsts, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.pendings, &t.kept, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.inPartition, &t.ofQueue, &t.altered, &t.amended, &t.sharers, &t.fading, &t.requestAge, &t.unseen, &t.counts,
+		&t.queued, &t.firsts, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.pendings, &t.kept, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.takers, &t.inPartition, &t.ofQueue, &t.altered, &t.amended, &t.sharers, &t.fading, &t.requestAge, &t.unseen, &t.counts,
 		&t.tallies, &t.routing, &t.namesakes,
 	} {
 		tree.disown()

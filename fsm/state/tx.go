@@ -83,13 +83,7 @@ func (tx *Tx) store(old, v *Vnode) {
 	v.Modified = tx.index
 	_, delta := tx.vnodes.put(v)
 	tx.digest += delta
-	tx.bySeq.move(old, v, always)
-	tx.byHost.move(old, v, always)
-	tx.altered.move(old, v, always)
-	tx.inPartition.move(old, v, (*Vnode).isParted)
-	tx.ofQueue.move(old, v, (*Vnode).isOfQueue)
-	tx.sharers.move(old, v, (*Vnode).anyIndirect)
-	tx.fading.move(old, v, (*Vnode).fades)
+	tx.indexVnode(old, v)
 	if old != nil && old.Flags != v.Flags {
 		tx.Emit(Event{Kind: VnodeChanged, Object: string(v.Name), Text: changedState(old, v)})
 	}
@@ -99,6 +93,18 @@ func (tx *Tx) store(old, v *Vnode) {
 	if tx.HasHooksAt("modifyvnode") && old != nil && old.State() != v.State() {
 		tx.PutHookTask(&HookTask{Event: "modifyvnode", Vnode: v.Name, Attrs: tx.VnodeAttributes(v), Old: tx.VnodeAttributes(old)})
 	}
+}
+
+// indexVnode has the indices of vnodes follow a change; old is nil for a new one, v for one that is removed.
+func (tx *Tx) indexVnode(old, v *Vnode) {
+	tx.bySeq.move(old, v, always)
+	tx.byHost.move(old, v, always)
+	tx.altered.move(old, v, always)
+	tx.inPartition.move(old, v, (*Vnode).isParted)
+	tx.ofQueue.move(old, v, (*Vnode).isOfQueue)
+	tx.sharers.move(old, v, (*Vnode).anyIndirect)
+	tx.fading.move(old, v, (*Vnode).fades)
+	tx.takers.move(old, v, (*Vnode).Exclusive)
 }
 
 func always(*Vnode) bool { return true }
@@ -112,13 +118,7 @@ func sameItems(a, b resource.List) bool {
 func (tx *Tx) DeleteVnode(name pbs.VnodeName) {
 	old, delta := tx.vnodes.remove(&Vnode{Name: name})
 	tx.digest += delta
-	tx.bySeq.move(old, nil, always)
-	tx.byHost.move(old, nil, always)
-	tx.altered.move(old, nil, always)
-	tx.inPartition.move(old, nil, (*Vnode).isParted)
-	tx.ofQueue.move(old, nil, (*Vnode).isOfQueue)
-	tx.sharers.move(old, nil, (*Vnode).anyIndirect)
-	tx.fading.move(old, nil, (*Vnode).fades)
+	tx.indexVnode(old, nil)
 	tx.lend(old, nil)
 }
 
