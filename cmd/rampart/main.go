@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	_ "time/tzdata" // records are dated in the cluster's zone, whatever the host has
@@ -66,11 +67,16 @@ func arguments(args []string) []string {
 // ends. The mom does not use it: to it, signals differ.
 func untilSignal(action urfave.ActionFunc, others ...os.Signal) urfave.ActionFunc {
 	return func(c *urfave.Context) error {
-		ctx, stop := signal.NotifyContext(c.Context, append(others, syscall.SIGINT, syscall.SIGTERM)...)
+		ctx, stop := signal.NotifyContext(c.Context, heard(append(others, syscall.SIGINT, syscall.SIGTERM))...)
 		defer stop()
 		c.Context = ctx
 		return action(c)
 	}
+}
+
+// heard returns signals without SIGHUP where that is ignored: a process under nohup goes on when the terminal has gone.
+func heard(all []os.Signal) []os.Signal {
+	return slices.DeleteFunc(slices.Clone(all), func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })
 }
 
 func app() *urfave.App {

@@ -56,7 +56,7 @@ var ends = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SI
 // no time for more.
 func onSignal() (quit func() bool, restore func()) {
 	signals, over := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(signals, ends...)
+	signal.Notify(signals, heard(ends)...)
 	var come atomic.Bool
 	go func() {
 		var patience <-chan time.Time

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,5 +92,39 @@ func TestSim_LeavesNothing(t *testing.T) {
 				t.Errorf("left behind: %q", dirs)
 			}
 		})
+	}
+}
+
+// TestSim_GoesOnUnderNohup: a terminal that closes ends nothing that was started to ignore it.
+func TestSim_GoesOnUnderNohup(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "x.txtar")
+	if err := os.WriteFile(file, []byte("at +1\n"+strings.Repeat("at +60\n", 50)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), "sh", "-c", `trap "" HUP; exec "$0"`, self)
+	child.Env = append(os.Environ(), asRampart+"=rampart\nsim\n-v\n"+file)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, lines); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Wait(); err != nil {
+		t.Errorf("the scenario ends with %v", err)
 	}
 }
