@@ -165,7 +165,7 @@ func (c *cycle) finish(j *state.Job) pbs.Time {
 	if !known {
 		return foreverMore
 	}
-	if end := wholeSecond(j.Started + long + j.LastRun().Stopped(c.now)); end > c.now {
+	if end := wholeSecond(j.RunningSince(c.now) + long); end > c.now {
 		return end
 	}
 	return wholeSecond(c.now) + c.reserving.turn

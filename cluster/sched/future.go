@@ -200,7 +200,7 @@ func (f *future) runOf(vn *state.Vnode, held state.VnodeJob) (calendar.Hold, pbs
 	if j.GivesUp(vn.Name) {
 		h.Kind = calendar.Released
 	}
-	if h.Until < calendar.Forever && j.Started+walltime(j) <= f.now { // it ends later at each look
+	if h.Until < calendar.Forever && j.RunningSince(f.now)+walltime(j) <= f.now { // it ends later at each look
 		return h, f.now + 1
 	}
 	return h, h.Until

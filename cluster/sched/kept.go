@@ -120,7 +120,7 @@ func sameRun(a, b *state.Job) bool {
 	}
 	one, other := a.LastRun(), b.LastRun()
 	return a.State == b.State && a.Started == b.Started && text(a, "walltime") == text(b, "walltime") && text(a, "place") == text(b, "place") &&
-		one.Number == other.Number && one.Phases == other.Phases && one.ExecVnode.Equal(other.ExecVnode)
+		one.Number == other.Number && one.StoppedFor == other.StoppedFor && one.Phases == other.Phases && one.ExecVnode.Equal(other.ExecVnode)
 }
 
 // drop has the calendars read anew of the vnodes of a job; one that waits has none.

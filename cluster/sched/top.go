@@ -79,15 +79,16 @@ func expected(j *state.Job) pbs.Time {
 
 // endOf returns when a running job is expected to end.
 func endOf(j *state.Job, now pbs.Time) pbs.Time {
-	if soft, ok := j.SoftSpan(now - j.Started); ok && j.Started+soft > now {
-		return j.Started + soft
+	since := j.RunningSince(now)
+	if soft, ok := j.SoftSpan(now - since); ok && since+soft > now {
+		return since + soft
 	}
 	return lastEnd(j, now)
 }
 
 // lastEnd returns when a running job is expected to end at the latest.
 func lastEnd(j *state.Job, now pbs.Time) pbs.Time {
-	if end := j.Started + walltime(j); end > now {
+	if end := j.RunningSince(now) + walltime(j); end > now {
 		return end
 	}
 	return now + overtime

@@ -113,7 +113,7 @@ func newMethods(order string) methods {
 func (m methods) of(j *state.Job, now pbs.Time) string {
 	left := int64(100)
 	if all := walltime(j); all > 0 && all < unending {
-		left = max(0, int64((j.Started+all-now)/(all/100+1)))
+		left = max(0, int64((j.RunningSince(now)+all-now)/(all/100+1)))
 	}
 	letters := ""
 	for _, e := range m {

@@ -96,7 +96,7 @@ func reserveFor(tx *state.Tx, m Meta, j *state.Job) error {
 		return nil
 	}
 	c := &Reserve{Owner: j.Owner, Job: j.ID, Attributes: attr.List{}.Set("Authorized_Users", "", j.Owner.String())}
-	if stays(tx, j, j.Lasts(j.Started, tx.Now())) != nil {
+	if stays(tx, j, j.Ends(tx.Now())) != nil {
 		return nil // others are to have its vnodes: it runs without one
 	}
 	if err := c.Apply(tx, m, &state.Result{}); err != nil {

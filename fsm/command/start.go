@@ -261,10 +261,10 @@ func leavesPromised(tx *state.Tx, j *state.Job, v *state.Vnode, held state.Vnode
 	if !tx.Promising() {
 		return nil
 	}
-	hold := state.Hold{From: tx.Now(), Until: j.Lasts(j.Started, tx.Now()), Items: held.Items, Alone: held.Exclusive}
+	hold := state.Hold{From: tx.Now(), Until: j.Ends(tx.Now()), Items: held.Items, Alone: held.Exclusive}
 	if held.Reservation != "" {
 		share, _ := v.ReservedFor(held.Reservation)
-		hold = state.Hold{From: tx.Now(), Until: tx.LastsInside(j, tx.Now()), Items: share.Beyond(held.Items)}
+		hold = state.Hold{From: tx.Now(), Until: tx.LastsInside(j), Items: share.Beyond(held.Items)}
 		if len(hold.Items) == 0 {
 			return nil
 		}

@@ -28,6 +28,9 @@ func (j *Job) Lasts(from, now pbs.Time) pbs.Time {
 	return from + long
 }
 
+// Ends returns when the live run of the job is expected to be over: see Lasts.
+func (j *Job) Ends(now pbs.Time) pbs.Time { return j.Lasts(j.RunningSince(now), now) }
+
 // SoftSpan returns how long a run of the job is expected to last that has gone on for some time: soft_walltime, when that is
 // over as long again, and so on up to its walltime. ok is false for a job without soft_walltime.
 func (j *Job) SoftSpan(ran pbs.Time) (span pbs.Time, ok bool) {
@@ -48,7 +51,7 @@ func (j *Job) estimates(now pbs.Time) attr.List {
 	if j.State != pbs.Running || j.Run == nil {
 		return j.Attrs
 	}
-	span, ok := j.SoftSpan(now - j.Started - j.Run.Stopped(now))
+	span, ok := j.SoftSpan(now - j.RunningSince(now))
 	if soft, _ := j.span("soft_walltime"); !ok || span <= soft {
 		return j.Attrs
 	}
@@ -66,10 +69,10 @@ func (j *Job) span(name string) (pbs.Time, bool) {
 	return Span(q.Int()), err == nil
 }
 
-// LastsInside is Lasts for a job of a reservation, which ends its jobs with itself.
-func (t *tables) LastsInside(j *Job, from pbs.Time) pbs.Time {
+// LastsInside is Ends for a job of a reservation, which ends its jobs with itself.
+func (t *tables) LastsInside(j *Job) pbs.Time {
 	now := t.cluster.Time
-	end := j.Lasts(from, now)
+	end := j.Ends(now)
 	r, ok := t.Reservation(j.Reservation)
 	switch {
 	case !ok:
@@ -131,7 +134,7 @@ func (t *tables) InsidersStay(r *Reservation, end pbs.Time) *resource.Shortage {
 			if !ok || held.Reservation != r.ID || len(rest) == 0 {
 				continue
 			}
-			hold := Hold{From: now, Until: min(end, j.Lasts(j.Started, now)), Items: rest}
+			hold := Hold{From: now, Until: min(end, j.Ends(now)), Items: rest}
 			if short := t.Overbooked(s.Vnode.Without([]int{s.At}), hold, own); short != nil {
 				return short
 			}
@@ -177,11 +180,11 @@ func (t *tables) overbookedAt(v *Vnode, h Hold, at pbs.Time, others []*Promise) 
 		case !ok:
 			continue
 		case held.Reservation != "":
-			if share, begun := v.ReservedFor(held.Reservation); begun && t.LastsInside(j, j.Started) > at {
+			if share, begun := v.ReservedFor(held.Reservation); begun && t.LastsInside(j) > at {
 				add(share.Beyond(held.Items))
 			}
 			continue
-		case j.Lasts(j.Started, t.cluster.Time) <= at:
+		case j.Ends(t.cluster.Time) <= at:
 			continue
 		}
 		if !held.Suspended && (h.Alone || held.Exclusive) {

@@ -81,6 +81,10 @@ func (r *Run) Stopped(now pbs.Time) pbs.Time {
 	return r.StoppedFor + max(0, now-r.StoppedAt)
 }
 
+// RunningSince returns when the run of the job would have started had it run without a break until now: walltimes count no time
+// in which it was suspended.
+func (j *Job) RunningSince(now pbs.Time) pbs.Time { return j.Started + j.LastRun().Stopped(now) }
+
 // Live reports whether a run of the job is on: its mother superior has its order, and its end is not confirmed.
 func (j *Job) Live() bool { return j.State == pbs.Running || j.State == pbs.Exiting }
 

@@ -45,7 +45,7 @@ func (t *tables) ServerHolds(asked resource.List, apart pbs.ReservationID) *Serv
 	now := t.cluster.Time
 	for j := range t.running.all() { // of all schedulers
 		if j.Reservation == "" && !j.Suspended() {
-			h.Add(now, j.Lasts(j.Started, now), j.Resources)
+			h.Add(now, j.Ends(now), j.Resources)
 		}
 	}
 	for r := range t.Reservations() {
