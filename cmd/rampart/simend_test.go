@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -49,6 +50,9 @@ func TestSim_LeavesNothing(t *testing.T) {
 	if err := os.WriteFile(file, []byte("at +1\n"+strings.Repeat("at +60\n", 5000)), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	heard := make(chan os.Signal, 1) // the children are to hear it where this process was started to ignore it
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
 	for name, end := range map[string]func(*exec.Cmd, *os.File) error{
 		"the reader leaves": func(_ *exec.Cmd, out *os.File) error { return out.Close() },
 		"SIGHUP":            func(c *exec.Cmd, _ *os.File) error { return c.Process.Signal(syscall.SIGHUP) },
