@@ -110,3 +110,17 @@ func TestNamed_BeforeAnyReplicaHasAnnouncedItself(t *testing.T) {
 		t.Errorf("afterwards: %v", err)
 	}
 }
+
+// Before the founding is in the log nobody's rights are known: who asks then is told to ask again.
+func TestPresent_WithoutAState(t *testing.T) {
+	b := newBench(t)
+	r := request(&api.CreateTokenRequest{Role: "mom"}, "")
+	b.behind = state.NewStore().View()
+	if _, err := b.Cluster.CreateToken(b.as("boss"), r); pbs.CodeOf(err) != pbs.NoQuorum {
+		t.Errorf("before: %v", err)
+	}
+	b.behind = nil
+	if _, err := b.Cluster.CreateToken(b.as("boss"), r); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}

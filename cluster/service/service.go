@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -208,9 +209,14 @@ func (c *base) now() pbs.Time { return pbs.Time(c.clock().UnixNano()) }
 
 // present returns the state as this replica knows it now. Changes are permitted
 // by it: they are done at the leader, whose state is the newest there is, and
-// Apply looks again.
+// Apply looks again. A replica that has no state yet knows nobody's rights: that of a cluster that is being founded, or
+// one that joins, refuses nobody but for now.
 func (c *base) present(ctx context.Context) (*state.View, error) {
-	return c.Replica.Read(ctx, cluster.Stale)
+	v, err := c.Replica.Read(ctx, cluster.Stale)
+	if err == nil && v.Cluster().ID == "" {
+		return nil, fmt.Errorf("the replica has no state yet: %w", pbs.Refuse(pbs.NoQuorum))
+	}
+	return v, err
 }
 
 // commit proposes what is nobody's repeatable request: a mom's report, an enrolment.
