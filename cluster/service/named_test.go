@@ -112,12 +112,15 @@ func TestNamed_BeforeAnyReplicaHasAnnouncedItself(t *testing.T) {
 }
 
 // Before the founding is in the log nobody's rights are known: who asks then is told to ask again.
-func TestPresent_WithoutAState(t *testing.T) {
+func TestPerson_WithoutAState(t *testing.T) {
 	b := newBench(t)
 	r := request(&api.CreateTokenRequest{Role: "mom"}, "")
 	b.behind = state.NewStore().View()
 	if _, err := b.Cluster.CreateToken(b.as("boss"), r); pbs.CodeOf(err) != pbs.NoQuorum {
 		t.Errorf("before: %v", err)
+	}
+	if _, err := b.Cluster.CreateToken(b.as("root@replica:s1"), r); err != nil { // who recovers a cluster must be able to
+		t.Errorf("root of a replica, before: %v", err)
 	}
 	b.behind = nil
 	if _, err := b.Cluster.CreateToken(b.as("boss"), r); err != nil {

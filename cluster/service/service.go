@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -209,14 +208,9 @@ func (c *base) now() pbs.Time { return pbs.Time(c.clock().UnixNano()) }
 
 // present returns the state as this replica knows it now. Changes are permitted
 // by it: they are done at the leader, whose state is the newest there is, and
-// Apply looks again. A replica that has no state yet knows nobody's rights: that of a cluster that is being founded, or
-// one that joins, refuses nobody but for now.
+// Apply looks again.
 func (c *base) present(ctx context.Context) (*state.View, error) {
-	v, err := c.Replica.Read(ctx, cluster.Stale)
-	if err == nil && v.Cluster().ID == "" {
-		return nil, fmt.Errorf("the replica has no state yet: %w", pbs.Refuse(pbs.NoQuorum))
-	}
-	return v, err
+	return c.Replica.Read(ctx, cluster.Stale)
 }
 
 // commit proposes what is nobody's repeatable request: a mom's report, an enrolment.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"rampart/fsm/attr"
@@ -45,7 +46,11 @@ func (c *base) identified(ctx context.Context, v *state.View, caller transport.C
 	if err := c.known(ctx, v, caller.User); err != nil {
 		return person{}, err
 	}
-	return person{user: caller.User, perm: permOf(v, caller), home: onReplica(v, caller), view: v}, nil
+	perm := permOf(v, caller)
+	if perm < attr.Manager && v.Cluster().ID == "" { // the cluster is being founded: who may be a Manager is not known yet
+		return person{}, fmt.Errorf("the replica has no state yet: %w", pbs.Refuse(pbs.NoQuorum))
+	}
+	return person{user: caller.User, perm: perm, home: onReplica(v, caller), view: v}, nil
 }
 
 // reader returns who reads: a daemon reads like a Manager, and people of an execution host, for
