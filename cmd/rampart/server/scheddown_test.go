@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"errors"
 	"os"
 	"os/exec"
@@ -18,15 +19,22 @@ import (
 	"rampart/transport/daylog"
 )
 
-// schedProcess starts a process that passes for a pbs_sched, until it is ended.
+// schedProcess starts a process that passes for a pbs_sched, until it is ended. Its command line can be read from when it runs.
 func schedProcess(t *testing.T) (pid string, end func()) {
 	t.Helper()
-	c := exec.Command("sh", "-c", "read line; exit 0", "pbs_sched")
+	c := exec.Command("sh", "-c", "echo runs; read line; exit 0", "pbs_sched")
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
 	end = sync.OnceFunc(func() { _, _ = in.Close(), c.Wait() })
