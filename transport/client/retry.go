@@ -109,6 +109,8 @@ type call struct {
 	read    bool // it changes nothing, whatever became of an attempt
 	unknown bool // an attempt may have taken effect
 
+	vacant time.Time // since when the answer has been that there is no leader; zero: it was another one
+
 	alone time.Time // since when nobody has been there; zero: somebody was
 	away  bool      // a daemon of this host was, meanwhile
 }
@@ -153,10 +155,18 @@ func (c *call) hopeless(err error) bool {
 }
 
 // leaderless tells that for too long the replicas have answered, and none could find a
-// leader. An attempt that may have taken effect is followed up to the end of the budget.
+// leader. The time begins with the first such answer: who was deposed while it worked for long
+// gives that one, too, when another has led for a while. An attempt that may have taken effect is
+// followed up to the end of the budget.
 func (c *call) leaderless(err error) bool {
-	return !c.unknown && connect.IsWireError(err) && connect.CodeOf(err) == connect.CodeUnavailable &&
-		time.Since(c.start) >= leaderless
+	if !connect.IsWireError(err) || connect.CodeOf(err) != connect.CodeUnavailable {
+		c.vacant = time.Time{}
+		return false
+	}
+	if c.vacant.IsZero() {
+		c.vacant = time.Now()
+	}
+	return !c.unknown && time.Since(c.vacant) >= leaderless
 }
 
 // late tells that all attempts had a definite end, and another might not have one.
