@@ -264,7 +264,7 @@ func leavesPromised(tx *state.Tx, j *state.Job, v *state.Vnode, held state.Vnode
 	hold := state.Hold{From: tx.Now(), Until: j.Ends(tx.Now()), Items: held.Items, Alone: held.Exclusive}
 	if held.Reservation != "" {
 		share, _ := v.ReservedFor(held.Reservation)
-		hold = state.Hold{From: tx.Now(), Until: tx.LastsInside(j), Items: share.Beyond(held.Items)}
+		hold = state.Hold{From: tx.Now(), Until: tx.EndsInside(j), Items: share.Beyond(held.Items)}
 		if len(hold.Items) == 0 {
 			return nil
 		}

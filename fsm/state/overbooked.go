@@ -69,8 +69,8 @@ func (j *Job) span(name string) (pbs.Time, bool) {
 	return Span(q.Int()), err == nil
 }
 
-// LastsInside is Ends for a job of a reservation, which ends its jobs with itself.
-func (t *tables) LastsInside(j *Job) pbs.Time {
+// EndsInside is Ends for a job of a reservation, which ends its jobs with itself.
+func (t *tables) EndsInside(j *Job) pbs.Time {
 	now := t.cluster.Time
 	end := j.Ends(now)
 	r, ok := t.Reservation(j.Reservation)
@@ -180,7 +180,7 @@ func (t *tables) overbookedAt(v *Vnode, h Hold, at pbs.Time, others []*Promise) 
 		case !ok:
 			continue
 		case held.Reservation != "":
-			if share, begun := v.ReservedFor(held.Reservation); begun && t.LastsInside(j) > at {
+			if share, begun := v.ReservedFor(held.Reservation); begun && t.EndsInside(j) > at {
 				add(share.Beyond(held.Items))
 			}
 			continue
