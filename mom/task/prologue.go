@@ -88,8 +88,8 @@ func (s *Site) prologues(ctx context.Context, t Task) error {
 	})
 	var failed error
 	for i, err := range errs {
-		_, refused := errors.AsType[*pbs.Error](err)
-		if refused || ctx.Err() == nil && err != nil && !errors.Is(err, context.Canceled) {
+		own, refused := errors.AsType[*pbs.Error](err)
+		if refused && own.Code != pbs.NoQuorum || ctx.Err() == nil && err != nil && !errors.Is(err, context.Canceled) {
 			failed = errors.Join(failed, s.startError(t, t.sisters()[i], "IM_EXEC_PROLOGUE", err))
 		}
 	}

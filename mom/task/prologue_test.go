@@ -23,6 +23,7 @@ func TestPrologues_AreHeardAfterTheKill(t *testing.T) {
 		{"soon", []string{line}, time.Second / 2},
 		{"away", nil, answersFor},
 		{"gone", nil, answersFor},
+		{"unsure", nil, answersFor},
 	} {
 		t.Run(c.how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,8 @@ import (
 )
 
 // A troop are sisters that answer as they are told: "" at once, "refuse", "away" without an
-// answer, "late", after a minute and a half, or "soon", with a refusal after half a second.
+// answer, "late", after a minute and a half, "soon", with a refusal after half a second,
+// or "unsure", that it cannot say.
 type troop struct {
 	neighbours
 	join, prologue map[pbs.HostName]string
@@ -29,6 +30,8 @@ func (p *troop) act(ctx context.Context, how string) error {
 	switch how {
 	case "refuse":
 		return pbs.Errorf(pbs.BadState, "bad node")
+	case "unsure":
+		return pbs.Refuse(pbs.NoQuorum)
 	case "gone":
 		return errors.New("connection refused")
 	case "away":
