@@ -95,7 +95,8 @@ func (c *clock) drawChange(r *rapid.T) {
 	case 0:
 		c.attempt(&command.DeleteJob{Job: j.ID, Force: true})
 	case 1:
-		c.attempt(&command.SignalJob{Job: j.ID, Signal: rapid.SampledFrom([]string{command.Suspend, command.Resume}).Draw(r, "signal")})
+		signal := rapid.SampledFrom([]string{command.Suspend, command.Resume}).Draw(r, "signal")
+		c.attempt(&command.SignalJob{Job: j.ID, Signal: signal, Scheduled: signal == command.Resume}) // as a cycle would
 		h, _ := c.store.View().Host(c.hostOf(j.ID))
 		c.attempt(&command.OrderConfirmed{Host: h.Name, Order: h.NextOrder})
 	case 2:
