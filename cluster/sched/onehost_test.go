@@ -39,6 +39,7 @@ func TestProperty_OneHostAtATime(t *testing.T) {
 			c.scheduler("strict_ordering=True")
 		}
 		kept := sched.NewPlanner()
+		c.in("workq", "select=1:lic=3 walltime=10") // for which no host will ever do
 		licensed := func(r *rapid.T) {
 			c.in("workq", fmt.Sprintf("select=1:ncpus=%d:lic=%d walltime=%d", rapid.IntRange(0, 3).Draw(r, "ncpus"), rapid.IntRange(1, 2).Draw(r, "lic"), rapid.IntRange(1, 100).Draw(r, "walltime")))
 		}
