@@ -23,6 +23,10 @@ func PBSEnforce() Enforce {
 	return Enforce{AverageFactor: 1.025, AverageOver: 50, BurstFactor: 1.05, BurstOver: 50, Trial: 120 * time.Second}
 }
 
+// firstLook is how long a job has run when its memory is first held to a limit, as with PBS's $min_check_poll: a shell, or an interpreter,
+// that goes on to become a small program is none of the job's, and whether it is seen would be chance.
+const firstLook = 10 * time.Second
+
 // breach is a limit that a job has exceeded: PBS's words, and the exit status.
 type breach struct {
 	words string
@@ -42,6 +46,9 @@ func (t mother) exceeded(e Enforce) *breach {
 		above("walltime", "", int64(t.Peak.Wall/time.Second), pbs.ExitWalltime),
 		above("cput", "", int64(total.CPU/time.Second), pbs.ExitCPUTime),
 		t.tooBusy(e, total),
+	}
+	if t.Peak.Wall < firstLook {
+		e.Mem, e.VMem, e.PMem = false, false, false
 	}
 	if e.Mem {
 		checks = append(checks, above("mem", "kb", total.RSS/1024, pbs.ExitMem))

@@ -21,9 +21,9 @@ func TestExceeded_ExitStatus(t *testing.T) {
 	}{
 		{"walltime", "10", proc.Usage{Wall: 11 * time.Second}, -29, "walltime 11 exceeded limit 10"},
 		{"cput", "10", proc.Usage{CPU: 12 * time.Second}, -28, "cput 12 exceeded limit 10"},
-		{"mem", "100kb", proc.Usage{RSS: 123 << 10}, -27, "mem 123kb exceeded limit 100kb"},
-		{"pmem", "100kb", proc.Usage{RSS: 150 << 10, Largest: 123 << 10}, -27, "pmem 123kb exceeded limit 100kb"},
-		{"vmem", "100kb", proc.Usage{VSize: 123 << 10}, -26, "vmem 123kb exceeded limit 100kb"},
+		{"mem", "100kb", proc.Usage{RSS: 123 << 10, Wall: firstLook}, -27, "mem 123kb exceeded limit 100kb"},
+		{"pmem", "100kb", proc.Usage{RSS: 150 << 10, Largest: 123 << 10, Wall: firstLook}, -27, "pmem 123kb exceeded limit 100kb"},
+		{"vmem", "100kb", proc.Usage{VSize: 123 << 10, Wall: firstLook}, -26, "vmem 123kb exceeded limit 100kb"},
 		{"ncpus", "1", proc.Usage{CPU: 400 * time.Second, Wall: 200 * time.Second}, -25, "ncpus 2.0 exceeded limit 1 (sum)"},
 		{"ncpus", "1", proc.Usage{CPU: 40 * time.Second, Wall: 20 * time.Second}, -24, "ncpus 2.0 exceeded limit 1 (burst)"},
 	} {
@@ -42,12 +42,29 @@ func TestExceeded_ExitStatus(t *testing.T) {
 	}
 }
 
+// What a job is while it begins is a matter of the moment in which it is measured.
+func TestExceeded_MemoryOfTheBeginning(t *testing.T) {
+	all := PBSEnforce()
+	all.Mem, all.VMem, all.PMem = true, true, true
+	large := proc.Usage{RSS: 1 << 30, VSize: 1 << 30, Largest: 1 << 30, Wall: firstLook - time.Second}
+	run := in(Running, limited("mem", "1mb"), limited("vmem", "1mb"), limited("pmem", "1mb"))
+	next, _, err := step(run, Sampled{large, all})
+	if err != nil || next.Life.Breach != 0 {
+		t.Errorf("a job of %s is ended with %d, %v", large.Wall, next.Life.Breach, err)
+	}
+	large.Wall += time.Second
+	if next, _, err = step(next, Sampled{large, all}); err != nil || next.Life.Breach == 0 {
+		t.Errorf("a job of %s goes on, %v", large.Wall, err)
+	}
+}
+
 // A process counts while it has so much, on hosts that the run has: what was seen before a limit was lowered, or on a host that was given back
 // since, does not.
 func TestExceeded_LargestProcess(t *testing.T) {
 	all := PBSEnforce()
 	all.PMem = true
 	run := in(Running, asked, limited("pmem", "100kb"), running(ProgramRunning))
+	run.Peak.Wall = firstLook
 	told := func(largest int64) Event {
 		return Polled{Shares: map[pbs.HostName]Share{"hostb": {Peak: Peak{RSS: 200 << 10, Largest: largest}}}}
 	}

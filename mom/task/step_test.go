@@ -176,7 +176,7 @@ func TestStep(t *testing.T) {
 		{"over memory that nobody enforces", in(Running, limited("mem", "1mb")), Sampled{Usage: proc.Usage{RSS: 2 << 20}}, Running, ""},
 		{
 			"over enforced memory", in(Running, limited("mem", "1mb")),
-			Sampled{proc.Usage{RSS: 2 << 20}, Enforce{Mem: true}},
+			Sampled{proc.Usage{RSS: 2 << 20, Wall: firstLook}, Enforce{Mem: true}},
 			Ending,
 			"note on stderr mem 2048kb exceeded limit 1024kb; " + soft,
 		},
