@@ -62,8 +62,8 @@ type class struct {
 
 	cycle uint64 // in which it was asked for last
 
-	timed    bool     // it is known how long its jobs run
-	shortest pbs.Time // each of them at least
+	timed    bool    // it is known how long its jobs run
+	shortest lengths // each of them at least
 }
 
 // A chunk is wanted count times.

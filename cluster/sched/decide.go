@@ -171,7 +171,12 @@ func (q *question) window(n int) *window {
 	if n == 0 && q.runs() {
 		from = q.now
 	}
-	return &window{future: q.future, from: from, until: max(until, from+1), whole: true, reserve: true}
+	return q.reserves(from, until, true)
+}
+
+// reserves returns the window of a reservation.
+func (q *question) reserves(from, until pbs.Time, whole bool) *window {
+	return &window{future: q.future, from: from, span: span{last: max(until, from+1)}, whole: whole, reserve: true}
 }
 
 // keep notes in the calendar what the reservation is to have. What it does not have yet it will get as soon as that is committed,
@@ -268,16 +273,14 @@ func (q *question) soon() string {
 				return false
 			}
 		}
-		placed, ok := w.findWithin(q.class, &window{future: q.future, from: from, until: from + q.Length, reserve: true})
+		placed, ok := w.findWithin(q.class, q.reserves(from, from+q.Length, false))
 		if ok {
 			at, q.answer.Nodes = from, []string{placed.String()}
 		}
 		return ok
 	}
 	if !found(q.free, q.now) && !q.ahead(true, found) {
-		return q.denialIn(func() *window {
-			return &window{future: q.future, from: q.now, until: q.now + q.Length, whole: true, reserve: true}
-		})
+		return q.denialIn(func() *window { return q.reserves(q.now, q.now+q.Length, true) })
 	}
 	q.answer.Start = at
 	return ""

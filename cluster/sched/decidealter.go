@@ -45,7 +45,7 @@ func (q *question) stays(nodes spec.ExecVnode, win *window) bool {
 func (q *question) alteredRunning() string {
 	has := nodesOf(q.Nodes())
 	win := q.window(0)
-	if q.view.InsidersStay(q.Reservation, win.until) != nil {
+	if q.view.InsidersStay(q.Reservation, win.last) != nil {
 		return noNodes
 	}
 	if q.Ask.Select == q.Select {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"rampart/cluster/sched/calendar"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -69,24 +70,24 @@ func (p *Planner) Foreseen(v *state.View, now pbs.Time) (lines []string) {
 			users, alone, host := s.Use(h.From, h.Until)
 			line := fmt.Sprintf("%+v: %d %v %v", *h, users, alone, host)
 			for _, it := range h.Items {
-				line += fmt.Sprint(" ", s.Held(it.Resource, h.From, h.Until), s.Rise(it.Resource, h.From, h.Until))
+				line += fmt.Sprint(" ", s.Held(it.Resource, h.From, h.Until), s.Rise(it.Resource, h.From, h.Until), s.HeldOf(calendar.Likely, it.Resource, h.From, h.Until))
 			}
 			lines = append(lines, line)
 		}
 	}
-	return append(append(lines, fmt.Sprint(f.begins)), c.comes()...)
+	return append(append(lines, fmt.Sprint(f.begins, f.starts)), c.comes()...)
 }
 
 // comes returns what is to come, a line for each beginning and end, those of one time in any order.
 func (c *cycle) comes() (lines []string) {
 	c.future.kept.timeline.follow(c.future, c.free)
 	last := event{}
-	for e := range c.future.coming {
+	for e := range c.future.all {
 		if e.at < last.at || e.at == last.at && last.takes && !e.takes {
 			lines = append(lines, "out of order")
 		}
 		last = e
-		lines = append(lines, fmt.Sprintf("%020d %v %s %+v", e.at, e.takes, c.free.nodes[e.node].vnode.Name, *e.hold))
+		lines = append(lines, fmt.Sprintf("%020d %v %d %s %+v", e.at, e.takes, e.when, c.free.nodes[e.node].vnode.Name, *e.hold))
 	}
 	slices.Sort(lines)
 	return lines

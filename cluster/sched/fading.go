@@ -33,7 +33,7 @@ func (f *future) fading(held state.VnodeJob, of *calendar.Hold) (parts []part, r
 		if !has {
 			continue
 		}
-		p := part{calendar.Hold{From: of.From, Until: min(of.Until, fade.Until(j)), Kind: calendar.Fading, By: of.By}, resource.List{{Name: fade.Resource, Value: value}}}
+		p := part{calendar.Hold{From: of.From, Until: min(of.Until, fade.Until(j)), Expected: of.Expected, Kind: calendar.Fading, By: of.By}, resource.List{{Name: fade.Resource, Value: value}}}
 		if def, known := f.view.Resource(fade.Resource); known && fade.Decay {
 			p.Left = func(at pbs.Time) []calendar.Amount {
 				return []calendar.Amount{{Resource: fade.Resource, Amount: charged(def, f.view.Holds(held, at))}}

@@ -18,7 +18,8 @@ type future struct {
 	now    pbs.Time
 	kept   *kept
 	pooled bool            // vnodes share amounts of others
-	begins []pbs.Time      // when reservations and top jobs begin that do not have their vnodes yet, sorted
+	begins []pbs.Time      // when reservations begin that do not have their vnodes yet, sorted
+	starts []pbs.Time      // when top jobs are to start, sorted
 	held   []pbs.VnodeName // of which somebody was given something in this cycle
 	own    []event         // of the vnodes that the cycle has changed, in their order; nil: they were not needed since
 	lefts  []left          // runs that are taken to be gone
@@ -33,7 +34,7 @@ type future struct {
 
 // A conflict is why jobs of a class do not start that would last until a time, or longer.
 type conflict struct {
-	until pbs.Time
+	until span
 	why   state.Wait
 }
 
@@ -68,25 +69,54 @@ func futureOf(k *kept, v *state.View, now pbs.Time) *future {
 // begun tells whether the present occurrence of a reservation has its vnodes.
 func begun(r *state.Reservation) bool { return r.Started() || r.Running() }
 
-// note notes when something begins.
-func (f *future) note(at pbs.Time) {
-	if i, ok := slices.BinarySearch(f.begins, at); !ok {
-		f.begins = slices.Insert(f.begins, i, at)
+// note notes when a reservation begins.
+func (f *future) note(at pbs.Time) { f.begins = noted(f.begins, at) }
+
+// noted puts a time among sorted ones.
+func noted(all []pbs.Time, at pbs.Time) []pbs.Time {
+	if i, ok := slices.BinarySearch(all, at); !ok {
+		return slices.Insert(all, i, at)
 	}
+	return all
 }
 
-// end returns until when a job holds its vnodes that runs so long.
-func (f *future) end(long pbs.Time) pbs.Time {
-	if long >= unending {
-		return calendar.Forever
+// A span is until when a job has its vnodes: as far as is expected, for which top jobs look out, and at the latest, for which reservations do.
+type span struct{ expected, last pbs.Time }
+
+// spanFrom returns the span of a job from a time on.
+func spanFrom(at, expected, long pbs.Time) span {
+	s := span{at + min(expected, long, unending), calendar.Forever}
+	if long < unending {
+		s.last = at + long
 	}
-	return f.now + long
+	return s
 }
 
-// before counts the times at which something begins before an end.
-func (f *future) before(end pbs.Time) int {
-	n, _ := slices.BinarySearch(f.begins, end)
-	return n
+// end returns until when a job holds its vnodes that starts now and runs so long.
+func (f *future) end(j *state.Job, long pbs.Time) span { return spanFrom(f.now, expected(j), long) }
+
+// met counts the times at which something begins before a job is over.
+type met struct {
+	reservations int // at the latest
+	sooner       int // those of them that begin before it is expected to be, where a top job does, too
+	jobs         int // top jobs do before that
+}
+
+// before counts what begins before the end of a span. Jobs that meet the same have the same left for them.
+func (f *future) before(s span) (m met) {
+	m.reservations, _ = slices.BinarySearch(f.begins, s.last)
+	if m.jobs, _ = slices.BinarySearch(f.starts, s.expected); m.jobs > 0 {
+		m.sooner, _ = slices.BinarySearch(f.begins, s.expected)
+	}
+	return m
+}
+
+// coming returns the times at which a reservation begins, or a top job starts, before the end of a span, sorted.
+func (f *future) beginning(s span) []pbs.Time {
+	m := f.before(s)
+	all := slices.Concat(f.begins[:m.reservations], f.starts[:m.jobs])
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // of returns the calendar of a vnode, with its runs only where somebody is to get something of it, or if all is wanted.
@@ -196,14 +226,14 @@ func (f *future) runOf(vn *state.Vnode, held state.VnodeJob) (calendar.Hold, pbs
 	if !ok {
 		return h, calendar.Forever
 	}
-	h.Until, h.Host = f.endOf(j), held.Exclusive && vn.HostAloneFor(j.Placement())
+	h.Until, h.Expected, h.Host = f.endOf(j), endOf(j, f.now), held.Exclusive && vn.HostAloneFor(j.Placement())
 	if j.GivesUp(vn.Name) {
 		h.Kind = calendar.Released
 	}
-	if h.Until < calendar.Forever && j.RunningSince(f.now)+walltime(j) <= f.now { // it ends later at each look
+	if j.RunningSince(f.now)+walltime(j) <= f.now { // it ends later at each look
 		return h, f.now + 1
 	}
-	return h, h.Until
+	return h, h.End()
 }
 
 // beyond returns what a job of a reservation holds of a vnode that the reservation does not name.
@@ -230,7 +260,7 @@ func (f *future) endInside(h *calendar.Hold, id pbs.ReservationID, till pbs.Time
 	return min(till, h.Until)
 }
 
-// endOf returns when a running job gives its vnodes back. Reservations count on no soft_walltime.
+// endOf returns when a running job gives its vnodes back at the latest. Reservations count on no soft_walltime.
 func (f *future) endOf(j *state.Job) pbs.Time {
 	if walltime(j) >= unending {
 		return calendar.Forever
@@ -319,6 +349,11 @@ func (f *future) add(h calendar.Hold, placed spec.ExecVnode, place spec.Place) {
 			}
 		}
 	}
+}
+
+// holdOf returns what a job is to have from a time on.
+func holdOf(k calendar.Kind, j *state.Job, from pbs.Time, until span) calendar.Hold {
+	return calendar.Hold{From: from, Until: until.last, Expected: until.expected, Kind: k, By: string(j.ID)}
 }
 
 func (f *future) hold(vn, from *state.Vnode, h calendar.Hold, items resource.List) {

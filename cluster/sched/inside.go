@@ -90,7 +90,7 @@ func (f *future) beside(name pbs.VnodeName, def resource.Def, end pbs.Time) int6
 		return 0
 	}
 	total := offered(def, pool.Available())
-	left := min(total-charged(def, f.view.InUse(pool)), total-f.of(pool, true).Held(def.Name, f.now, max(end, f.now+1)))
+	left := min(total-charged(def, f.view.InUse(pool)), total-f.of(pool, true).HeldOf(calendar.Certain, def.Name, f.now, max(end, f.now+1)))
 	return max(0, left)
 }
 
@@ -137,7 +137,9 @@ func (in *inside) take(c *cycle, j *state.Job, placed spec.ExecVnode) {
 		return
 	}
 	f := c.future
-	f.add(calendar.Hold{From: c.now, Until: min(f.end(walltime(j)), max(in.of.End, c.now+1)), Kind: calendar.Run, By: string(j.ID)}, rest, spec.Place{Sharing: spec.Shared})
+	until := f.end(j, walltime(j))
+	until.last = min(until.last, max(in.of.End, c.now+1))
+	f.add(holdOf(calendar.Run, j, c.now, until), rest, spec.Place{Sharing: spec.Shared})
 	c.free.change(rest, -1)
 	c.free.recount(rest)
 	f.touch(c.free, rest.Vnodes())

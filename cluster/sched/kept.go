@@ -119,7 +119,7 @@ func sameRun(a, b *state.Job) bool {
 		return value
 	}
 	one, other := a.LastRun(), b.LastRun()
-	return a.State == b.State && a.Started == b.Started && text(a, "walltime") == text(b, "walltime") && text(a, "place") == text(b, "place") &&
+	return a.State == b.State && a.Started == b.Started && text(a, "walltime") == text(b, "walltime") && text(a, "soft_walltime") == text(b, "soft_walltime") && text(a, "place") == text(b, "place") &&
 		one.Number == other.Number && one.StoppedFor == other.StoppedFor && one.Phases == other.Phases && one.ExecVnode.Equal(other.ExecVnode)
 }
 

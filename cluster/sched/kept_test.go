@@ -103,7 +103,8 @@ func (c *clock) drawChange(r *rapid.T) {
 		c.attempt(&command.RerunJob{Job: j.ID})
 	default:
 		long := fmt.Sprint(rapid.IntRange(1, 200).Draw(r, "walltime"))
-		c.attempt(&command.AlterJob{Job: j.ID, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: "walltime", Value: long}}}})
+		which := rapid.SampledFrom([]string{"walltime", "walltime", "soft_walltime"}).Draw(r, "which")
+		c.attempt(&command.AlterJob{Job: j.ID, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: which, Value: long}}}})
 	}
 }
 

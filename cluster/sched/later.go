@@ -10,13 +10,13 @@ import (
 )
 
 // ahead goes through the times at which something is given back, until what is free then, and stays so as long as is
-// asked for, is enough. Who asks for ever does not count on the end of runs without a walltime.
-func (c *cycle) ahead(forever bool, enough fitness) bool {
-	return c.aheadFrom(c.free, forever, enough)
+// asked for, is enough. Who wants to be certain counts on no soft_walltime, and not on the end of runs without a walltime.
+func (c *cycle) ahead(certain bool, enough fitness) bool {
+	return c.aheadFrom(c.free, certain, enough)
 }
 
 // aheadFrom is ahead of what is free now in a world.
-func (c *cycle) aheadFrom(now *world, forever bool, enough fitness) bool {
+func (c *cycle) aheadFrom(now *world, certain bool, enough fitness) bool {
 	f := c.future
 	f.kept.timeline.follow(f, now)
 	w := now.copyTo(f.kept.scratch)
@@ -31,18 +31,17 @@ func (c *cycle) aheadFrom(now *world, forever bool, enough fitness) bool {
 		defer f.shrink(w, last)()
 		return enough(w, last)
 	}
-	for e := range f.coming {
+	for e := range f.coming(certain) {
 		if gave && e.at != last && e.at >= looked+c.order.fuzzy && look() {
 			return true
 		}
-		if last = e.at; e.takes || !forever || e.hold.Until < calendar.Forever {
-			w.happen(e)
-			c.endsAt(w, e)
-			if h := w.nodes[e.node].host; len(dirty) == 0 || dirty[len(dirty)-1] != h {
-				dirty = append(dirty, h)
-			}
-			gave = gave || !e.takes && e.kind != calendar.Fading // somebody starts at the end of a run
+		last = e.at
+		w.happen(e)
+		c.endsAt(w, e)
+		if h := w.nodes[e.node].host; len(dirty) == 0 || dirty[len(dirty)-1] != h {
+			dirty = append(dirty, h)
 		}
+		gave = gave || !e.takes && e.kind != calendar.Fading // somebody starts at the end of a run
 	}
 	return gave && look()
 }
@@ -102,7 +101,7 @@ type fitness func(w *world, at pbs.Time) bool
 // estimateBy is estimateAhead by what goes through the times to come.
 func (c *cycle) estimateBy(j *state.Job, cl *class, since pbs.Time, ahead func(fitness) bool) (top, bool) {
 	var t top
-	long, short := walltime(j), least(j)
+	long, likely, short := walltime(j), expected(j), least(j)
 	fits := func(w *world, at pbs.Time) bool {
 		if at < since {
 			return false
@@ -111,9 +110,10 @@ func (c *cycle) estimateBy(j *state.Job, cl *class, since pbs.Time, ahead func(f
 		if !ok {
 			return false
 		}
-		placed, ok := w.findWithin(cl, c.future.windowBeyond(at, start, long))
+		until := spanFrom(start, likely, long)
+		placed, ok := w.findWithin(cl, c.future.windowAt(at, until))
 		if ok {
-			t = top{j, start, run{start + long, placed, w.isExclusive(placed, cl), cl.bounds}, nil}
+			t = top{j, start, run{until.expected, placed, w.isExclusive(placed, cl), cl.bounds}, until.last, nil}
 		}
 		return ok
 	}
@@ -127,28 +127,15 @@ func (c *cycle) estimateBy(j *state.Job, cl *class, since pbs.Time, ahead func(f
 	return t, found
 }
 
-// windowBeyond returns the window of a job for which there is room at a time and which is to start later.
-func (f *future) windowBeyond(at, start, long pbs.Time) *window {
-	return f.windowAt(at, min(start-at+long, unending))
-}
-
-// windowAt returns the window of a job that starts at a time.
-func (f *future) windowAt(at, long pbs.Time) *window {
-	until := calendar.Forever
-	if long < unending {
-		until = at + long
-	}
-	return &window{future: f, from: at, until: until}
+// windowAt returns the window of a job for which there is room at a time to come, from then on.
+func (f *future) windowAt(at pbs.Time, until span) *window {
+	return &window{future: f, from: at, span: until, likely: true}
 }
 
 // promise keeps for a top job what it is to have.
 func (c *cycle) promise(t top) {
-	until := calendar.Forever
-	if t.run.end-t.start < unending {
-		until = t.run.end
-	}
-	c.future.add(calendar.Hold{From: t.start, Until: until, Kind: calendar.Top, By: string(t.job.ID)}, t.run.placed, t.job.Placement())
-	c.future.note(t.start)
+	c.future.add(holdOf(calendar.Top, t.job, t.start, span{t.run.end, t.last}), t.run.placed, t.job.Placement())
+	c.future.starts = noted(c.future.starts, t.start)
 	c.future.touch(c.free, t.run.placed.Vnodes())
 }
 
@@ -156,10 +143,11 @@ func (c *cycle) promise(t top) {
 func (c *cycle) resumeAhead(j *state.Job, placed spec.ExecVnode, left pbs.Time) {
 	goesOn := func(w *world, at pbs.Time) bool {
 		start, ok := c.hours.opens(j, at, leftExpected(j))
-		if !ok || !w.hasWithin(placed, c.future.windowBeyond(at, start, left)) {
+		until := spanFrom(start, leftExpected(j), left)
+		if !ok || !w.hasWithin(placed, c.future.windowAt(at, until)) {
 			return false
 		}
-		c.keepResumption(top{j, start, run{start + left, placed, false, nil}, nil})
+		c.keepResumption(top{j, start, run{until.expected, placed, false, nil}, until.last, nil})
 		return true
 	}
 	if start, ok := c.hours.opens(j, c.now, leftExpected(j)); ok && (start == c.now || !goesOn(c.free, c.now)) {
@@ -221,7 +209,7 @@ func (f *future) leave(job pbs.JobID, placed spec.ExecVnode) {
 			for _, h := range s.Take(func(h *calendar.Hold) bool {
 				return (h.Kind.Runs() || h.Kind == calendar.Fading) && h.By == string(job)
 			}) {
-				rest := &calendar.Hold{From: h.From, Until: h.Until, Kind: calendar.Suspended, By: h.By}
+				rest := &calendar.Hold{From: h.From, Until: h.Until, Expected: h.Expected, Kind: calendar.Suspended, By: h.By}
 				for _, it := range h.Items {
 					if i := slices.IndexFunc(gone, func(g calendar.Amount) bool { return g.Resource == it.Resource }); i >= 0 {
 						it.Amount -= gone[i].Amount

@@ -3,7 +3,6 @@ package sched
 import (
 	"slices"
 
-	"rampart/cluster/sched/calendar"
 	"rampart/fsm/pbs"
 	"rampart/fsm/spec"
 )
@@ -55,7 +54,7 @@ func (c *cycle) aheadOnOne(cl *class, enough fitness) bool {
 		n.gave, gave = n.gave[:0], false
 		return false
 	}
-	for e := range f.coming {
+	for e := range f.coming(false) {
 		if gave && e.at != last && look() {
 			return true
 		}
@@ -175,15 +174,9 @@ func (f *future) comingOn(node int32, until pbs.Time, happen func(event)) {
 	if t.apart[node] {
 		events = slices.DeleteFunc(slices.Clone(f.own), func(e event) bool { return e.node != node })
 	}
-	late := f.now + unending
-	for _, span := range [...][2]pbs.Time{{0, min(until, late-1)}, {calendar.Forever, calendar.Forever}, {late, min(until, calendar.Forever-1)}} {
-		if span[0] == calendar.Forever && until < late {
-			return
-		}
-		for _, e := range events {
-			if e.at >= span[0] && e.at <= span[1] {
-				happen(e)
-			}
+	for _, e := range events {
+		if e.at <= until && e.when&likely != 0 {
+			happen(e)
 		}
 	}
 }

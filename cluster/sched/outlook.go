@@ -94,7 +94,8 @@ func (o *Outlook) cycle(about *state.Job) (*cycle, *class) {
 	for j, placed := range o.tops() {
 		if about == nil || j.ID != about.ID {
 			at := j.EstimatedStart()
-			c.keepRoom(top{j, at, run{at + walltime(j), placed, false, nil}, nil})
+			until := spanFrom(at, expected(j), walltime(j))
+			c.keepRoom(top{j, at, run{until.expected, placed, false, nil}, until.last, nil})
 		}
 	}
 	c.keepAll(about)
@@ -115,11 +116,11 @@ func (c *cycle) keepAll(about *state.Job) {
 		cl := c.planner.classFor(j, c.planner.class(c.view, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, More: j.More()}))
 		est := j.EstimatedStart()
 		c.keeps(c.reserving.waiter(j), cl, j.Pending.Held, est)
-		until := calendar.Forever
+		until := span{c.now + unending, calendar.Forever}
 		if long, known := c.runtime(j); known && est != 0 {
-			until = est + long
+			until = span{est + long, est + long}
 		}
-		h := calendar.Hold{From: min(j.Pending.Since, c.now), Until: until, Kind: calendar.Kept, By: string(j.ID)}
+		h := holdOf(calendar.Kept, j, min(j.Pending.Since, c.now), until)
 		c.future.add(h, c.reserving.placed(j.Pending.Held), spec.Place{})
 	}
 }
@@ -152,7 +153,7 @@ func (c *cycle) fit(j *state.Job, cl *class) (Fit, bool) {
 		return Fit{}, false
 	}
 	if start, ok := c.hours.opens(j, c.now, least(j)); ok && start == c.now {
-		if placed, ok := c.free.findWithin(cl, c.future.windowAt(c.now, walltime(j))); ok {
+		if placed, ok := c.free.findWithin(cl, &window{future: c.future, from: c.now, span: c.future.end(j, walltime(j))}); ok {
 			return Fit{c.now, placed}, true
 		}
 	}

@@ -47,7 +47,7 @@ type attempt struct {
 	class    *class
 	level    int64
 	targets  string
-	outlasts int // top jobs and reservations at whose start the job would run still
+	outlasts met // at whose start the job would run still
 }
 
 type bound struct {
@@ -117,17 +117,17 @@ func (c *cycle) anyMayPreempt(queue pbs.QueueName) bool {
 }
 
 // outlasted counts the top jobs that a job would delay if it got what they are to have.
-func (c *cycle) outlasted(j *state.Job) (n int) {
+func (c *cycle) outlasted(j *state.Job) (m met) {
 	if c.future != nil {
-		return c.future.before(c.future.end(walltime(j)))
+		return c.future.before(c.future.end(j, walltime(j)))
 	}
 	end := c.now + walltime(j)
 	for _, t := range c.tops {
 		if end > t.start {
-			n++
+			m.jobs++
 		}
 	}
-	return n
+	return m
 }
 
 // overcome preempts by the first method that helps the job. Those that must go, go in any case;
@@ -296,7 +296,7 @@ func (c *cycle) release(w *world, v *victim, method int) {
 func (c *cycle) findFor(w *world, cl *class) (placed spec.ExecVnode, ok bool) {
 	var win *window
 	if c.future != nil {
-		win = c.future.window(c.future.end(walltime(c.preemption.preemptor)))
+		win = c.future.window(c.future.end(c.preemption.preemptor, walltime(c.preemption.preemptor)))
 	}
 	w.within(win, func() { placed, ok = w.find(cl) })
 	return placed, ok

@@ -134,7 +134,7 @@ func (c *cycle) resumeLater(j *state.Job) {
 			return false
 		}
 		w.occupy(placed, nil)
-		c.keepResumption(top{j, start, run{start + left, placed, false, nil}, w})
+		c.keepResumption(top{j, start, run{start + left, placed, false, nil}, 0, w})
 		return true
 	}
 	if start, ok := c.hours.opens(j, c.now, leftExpected(j)); ok && (start == c.now || !goesOn(c.besideTops(), c.now)) {
@@ -194,19 +194,19 @@ func (c *cycle) regain(j *state.Job) (why state.Wait, short bool) {
 	if err != nil {
 		return because(state.WaitNodes), true
 	}
-	place, long := j.Placement(), leftExpected(j)
+	place, until := j.Placement(), spanFrom(c.now, leftExpected(j), leftOf(j))
 	w, win := c.free, (*window)(nil)
 	if in := c.inside(j.Queue); in != nil {
 		if w = in.world; !in.runs {
 			return because(state.WaitQueueStopped), true
 		}
 	} else if c.future != nil {
-		win = c.future.window(c.future.end(leftOf(j)))
+		win = c.future.window(until)
 	}
 	if !w.givesAll(gone, place, nil) {
 		return c.lacksBack(w, gone), true
 	}
-	beside := w == c.free && c.future == nil && slices.ContainsFunc(c.tops, func(t top) bool { return t.start < c.now+long })
+	beside := w == c.free && c.future == nil && slices.ContainsFunc(c.tops, func(t top) bool { return t.start < until.expected })
 	if win != nil && !w.givesAll(gone, place, win) || beside && !c.tight.givesAll(gone, place, nil) {
 		return because(state.WaitTop), true
 	}
@@ -215,8 +215,7 @@ func (c *cycle) regain(j *state.Job) (why state.Wait, short bool) {
 	switch {
 	case w != c.free:
 	case c.future != nil:
-		h := calendar.Hold{From: c.now, Until: c.future.end(leftOf(j)), Kind: calendar.Run, By: string(j.ID)}
-		c.future.add(h, back.placed, place)
+		c.future.add(holdOf(calendar.Run, j, c.now, until), back.placed, place)
 		c.future.touch(c.free, back.placed.Vnodes())
 	case len(c.tops) > 0:
 		for i := range c.tops {

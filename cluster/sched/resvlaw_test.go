@@ -84,6 +84,9 @@ func (c *clock) drawJob(r *rapid.T) {
 	if long := rapid.IntRange(0, 100).Draw(r, "walltime"); long > 0 {
 		request += fmt.Sprintf(" walltime=%d", long)
 	}
+	if soft := rapid.IntRange(-60, 60).Draw(r, "soft_walltime"); soft > 0 {
+		request += fmt.Sprintf(" soft_walltime=%d", soft)
+	}
 	queues := []pbs.QueueName{""}
 	for resv := range c.store.View().Reservations() {
 		if q, ok := c.store.View().Queue(resv.ID.Queue()); ok && q.Enabled && resv.Placement().Sharing == "" {

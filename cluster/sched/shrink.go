@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"slices"
 	"time"
 
 	"rampart/fsm/attr"
@@ -80,13 +81,12 @@ const mostShrinks = 32
 // shrinkAhead is placeBeside for a job that ends when something begins: as late as it can, but not before it has run for
 // its least time.
 func (c *cycle) shrinkAhead(j *state.Job, cl *class, least, most pbs.Time) (placed spec.ExecVnode, long pbs.Time, ok bool) {
-	f := c.future
-	last := f.before(c.now+most) - 1
-	for i := last; i >= 0 && i > last-mostShrinks; i-- {
-		if long = f.begins[i] - c.now; long < least {
+	begins := c.future.beginning(c.future.end(j, most))
+	for i, at := range slices.Backward(begins) {
+		if long = at - c.now; long < least || i < len(begins)-mostShrinks {
 			break
 		}
-		if placed, ok, _ = c.placeAhead(j, cl, long); ok {
+		if placed, ok, _ = c.placeAhead(j, cl, long, len(c.tops) > 0 && !c.backfills(j.Queue)); ok {
 			return placed, long, true
 		}
 	}

@@ -73,18 +73,18 @@ func (c *cycle) look(e *Explanation, j *state.Job, cl *class, s *sight) {
 	if unit != cl {
 		e.Chunks = cl.total()
 	}
-	long := walltime(j)
+	now, long := &window{from: c.now, span: spanFrom(c.now, expected(j), walltime(j)), whole: true}, lengths{expected(j), walltime(j)}
 	for h := range s.world.hosts {
 		at := s.spot(unit, h)
 		switch {
 		case !at.everFits():
 			e.Unfit++
-		case at.fits(c.now, long) && at.allowed() == nil:
+		case at.fits(now) && at.allowed() == nil:
 			if len(e.Room) < mostNear {
 				e.Room = append(e.Room, at.names()...)
 			}
 		default:
-			e.Near = append(e.Near, at.near(c, long))
+			e.Near = append(e.Near, at.near(now, c, long))
 		}
 	}
 	slices.SortStableFunc(e.Near, func(a, b Near) int { return cmp.Compare(uint64(a.At-1), uint64(b.At-1)) }) // 0 comes last
@@ -105,7 +105,9 @@ func (c *cycle) lacked(cl *class, s *sight) *class {
 	first := cl.alone(cl.chunks[0])
 	for _, ch := range cl.chunks {
 		one := cl.alone(ch)
-		open := func(h int) bool { return s.spot(one, h).fits(c.now, 1) }
+		open := func(h int) bool {
+			return s.spot(one, h).fits(&window{from: c.now, span: spanFrom(c.now, 1, 1), whole: true})
+		}
 		if !slices.ContainsFunc(s.hosts(), open) {
 			return one
 		}
@@ -191,39 +193,35 @@ func (at *spot) sum(n need, has func(i int) int64) (sum int64) {
 
 // left returns how much of a need the host has at every instant of a time, on vnodes that take jobs of the class then or, if it
 // is for all, on all that can be used.
-func (at *spot) left(n need, from, until pbs.Time, all bool) int64 {
+func (at *spot) left(n need, win *window, all bool) int64 {
 	open := spot{sight: at.sight, class: at.class, host: at.host}
 	for _, i := range at.nodes {
-		if all && sound(at.world.nodes[i].vnode) || at.open(i, from, until) {
+		if all && sound(at.world.nodes[i].vnode) || at.open(i, win) {
 			open.nodes = append(open.nodes, i)
 		}
 	}
 	col := at.world.column(n.def)
-	return open.sum(n, func(i int) int64 { return max(0, col.total[i]-at.held(i).Held(n.def.Name, from, until)) })
+	return open.sum(n, func(i int) int64 { return max(0, col.total[i]-win.missing(at.held(i), n.def.Name)) })
 }
 
 // open tells whether a vnode takes jobs of the class in a time.
-func (at *spot) open(i int, from, until pbs.Time) bool {
+func (at *spot) open(i int, win *window) bool {
 	vn := at.world.nodes[i].vnode
-	users, alone, _ := at.held(i).Use(from, until)
+	users, alone, _ := win.use(at.held(i))
 	if !sound(vn) || alone || users > 0 && vn.AloneFor(at.class.place) {
 		return false
 	}
 	hostAlone := vn.HostAloneFor(at.class.place)
 	return !slices.ContainsFunc(at.world.hosts[at.host].nodes, func(o int) bool {
-		users, _, host := at.held(o).Use(from, until)
+		users, _, host := win.use(at.held(o))
 		return host || hostAlone && users > 0
 	})
 }
 
-// fits tells whether there is room from a time on, as long as the job wants it.
-func (at *spot) fits(from, long pbs.Time) bool {
-	until := calendar.Forever
-	if long < unending {
-		until = from + long
-	}
-	return slices.ContainsFunc(at.nodes, func(i int) bool { return at.open(i, from, until) }) &&
-		!slices.ContainsFunc(at.class.sums, func(n need) bool { return at.left(n, from, until, false) < n.amount })
+// fits tells whether there is room for a time.
+func (at *spot) fits(win *window) bool {
+	return slices.ContainsFunc(at.nodes, func(i int) bool { return at.open(i, win) }) &&
+		!slices.ContainsFunc(at.class.sums, func(n need) bool { return at.left(n, win, false) < n.amount })
 }
 
 // allowed returns what limits on slots and other amounts leave of what the job wants of the host, if that is too little.
@@ -249,15 +247,11 @@ func (at *spot) names() (names []string) {
 }
 
 // near says what a host lacks, until when, and for whom.
-func (at *spot) near(c *cycle, long pbs.Time) Near {
+func (at *spot) near(now *window, c *cycle, long lengths) Near {
 	n := Near{Vnodes: at.names()}
-	until := calendar.Forever
-	if long < unending {
-		until = c.now + long
-	}
 	lacking := map[string]bool{}
 	for _, want := range at.class.sums {
-		if left := at.left(want, c.now, until, true); left < want.amount {
+		if left := at.left(want, now, true); left < want.amount {
 			lacking[want.def.Name] = true
 			n.Lacks = append(n.Lacks, Lack{want.def.Name, text(want.def, want.amount), text(want.def, left), text(want.def, at.total(want))})
 		}
@@ -274,10 +268,14 @@ func (at *spot) near(c *cycle, long pbs.Time) Near {
 		vn := at.world.nodes[i].vnode
 		alone := vn.AloneFor(at.class.place) || vn.HostAloneFor(at.class.place)
 		for _, h := range at.held(i).Holds() {
-			if h.Until < calendar.Forever && h.Until > c.now {
-				ends = append(ends, h.Until)
+			if end := c.endOf(h); end > c.now {
+				ends = append(ends, end)
 			}
 			takes := slices.ContainsFunc(h.Items, func(it calendar.Amount) bool { return it.Amount > 0 && lacking[it.Resource] })
+			until := now.last
+			if h.Kind == calendar.Top {
+				until = now.expected
+			}
 			if h.From < until && h.Until > c.now && (takes || h.Alone || h.Host || alone && h.Kind.Uses()) {
 				n.Holds = append(n.Holds, c.inTheWay(vn, h))
 			}
@@ -294,7 +292,7 @@ func (at *spot) near(c *cycle, long pbs.Time) Near {
 	slices.Sort(ends)
 	ends = slices.Compact(ends)
 	for _, end := range ends[:min(len(ends), mostEnds)] {
-		if at.fits(end, long) {
+		if at.fits(&window{from: end, span: spanFrom(end, long.expected, long.most), whole: true, likely: true}) {
 			n.At = end
 			break
 		}
@@ -302,12 +300,17 @@ func (at *spot) near(c *cycle, long pbs.Time) Near {
 	return n
 }
 
+// endOf returns when a hold is expected to end; 0: nobody knows.
+func (c *cycle) endOf(h *calendar.Hold) pbs.Time {
+	if end := h.End(); end < c.now+unending/2 || h.Kind.Reserves() && end < calendar.Forever {
+		return end
+	}
+	return 0
+}
+
 // inTheWay tells of a hold.
 func (c *cycle) inTheWay(vn *state.Vnode, h *calendar.Hold) InTheWay {
-	way := InTheWay{Kind: h.Kind.String(), kind: h.Kind, By: h.By, Vnode: string(vn.Name), From: h.From, Until: h.Until}
-	if h.Until == calendar.Forever {
-		way.Until = 0
-	}
+	way := InTheWay{Kind: h.Kind.String(), kind: h.Kind, By: h.By, Vnode: string(vn.Name), From: h.From, Until: c.endOf(h)}
 	if j, ok := c.view.Job(pbs.JobID(h.By)); ok && (h.Kind.Runs() || !h.Kind.Uses()) {
 		way.From = j.Started
 	}

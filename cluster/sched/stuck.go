@@ -113,7 +113,7 @@ func (c *cycle) stuckFor(l *line) bool {
 	if cl.stuck == 0 || cl.stuck+1 != p.cycle || p.given.lost || f == nil || f.pooled || c.reserving != nil {
 		return false
 	}
-	end := f.end(p.shortest(c.view, *l))
+	end := f.endOfAll(p.shortest(c.view, *l))
 	for _, h := range p.given.hosts {
 		if c.free.hasFor(h, cl) && (f.leaves(c.free, h, cl.least(), end) || !p.taken.keep(h)) {
 			return false
@@ -135,7 +135,8 @@ func (f *freed) keep(h int) bool {
 }
 
 // leaves tells whether a host may have enough until an end beside what others are to have of it before.
-func (f *future) leaves(w *world, h int, needs []need, end pbs.Time) bool {
+func (f *future) leaves(w *world, h int, needs []need, end span) bool {
+	win := &window{future: f, from: f.now, span: end}
 	for _, n := range needs {
 		c, sum := w.column(n.def), int64(0)
 		for _, i := range w.hosts[h].nodes {
@@ -144,7 +145,7 @@ func (f *future) leaves(w *world, h int, needs []need, end pbs.Time) bool {
 			}
 			left := c.left(i)
 			if s := f.at(w, i, false); s.busy {
-				left -= min(left, s.Rise(n.def.Name, f.now, end))
+				left -= min(left, win.missing(&s.Vnode, n.def.Name))
 			}
 			sum = plus(sum, left)
 		}
@@ -281,20 +282,32 @@ func (c *cycle) allTooLong(l line) bool {
 	if c.future == nil || l.alone || l.class.lines > 1 || len(c.plan.Lines) < c.lines || !c.onlyRoom() {
 		return false
 	}
-	known, met := c.future.tooLong[l.class]
-	if !met || !c.plain(l.of.Queue) || c.future.end(c.planner.shortest(c.view, l)) < known.until {
+	known := c.future.tooLong[l.class]
+	if known.until == (span{}) || !c.plain(l.of.Queue) || !known.stops(c.future.endOfAll(c.planner.shortest(c.view, l))) {
 		return false
 	}
 	return c.mute() || c.waiting >= c.exact && l.of.Wait == known.why.Kind()
 }
 
+// lengths are for how long a job is expected to run, and for how long it may.
+type lengths struct{ expected, most pbs.Time }
+
+// least notes one more job.
+func (l lengths) least(j *state.Job) lengths {
+	most := leastTime(j)
+	return lengths{min(l.expected, most, expected(j)), min(l.most, most)}
+}
+
+// endOfAll returns until when jobs run that start now.
+func (f *future) endOfAll(l lengths) span { return spanFrom(f.now, l.expected, l.most) }
+
 // shortest returns for how long each job of a line runs at least. The line is the only one of its class.
-func (p *Planner) shortest(v *state.View, l line) pbs.Time {
+func (p *Planner) shortest(v *state.View, l line) lengths {
 	cl := l.class
 	if !cl.timed {
-		cl.timed, cl.shortest = true, unending
+		cl.timed, cl.shortest = true, lengths{unending, unending}
 		for j := range v.JobsOf(l.of) {
-			cl.shortest = min(cl.shortest, leastTime(j))
+			cl.shortest = cl.shortest.least(j)
 		}
 	}
 	return cl.shortest
@@ -323,7 +336,7 @@ func (p *Planner) followTimes(v *state.View) {
 			k := p.key(j.SchedSelect, place, j.Queue)
 			k.more = j.More()
 			if cl := p.classes[k]; cl != nil && cl.timed {
-				cl.shortest = min(cl.shortest, leastTime(j))
+				cl.shortest = cl.shortest.least(j)
 			}
 		}
 	}

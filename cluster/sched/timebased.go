@@ -87,7 +87,7 @@ func (c *cycle) planFor(w *waiter, cl *class, m mode) bool {
 		r.countPlans(now, 1)
 		var win *window
 		if c.future != nil {
-			win = &window{future: c.future, from: at, until: until(at)}
+			win = &window{future: c.future, from: at, span: span{until(at), until(at)}}
 		}
 		placed, ok := now.findWithin(slim, win)
 		now.lower(r, taken, 1)

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/tidwall/btree"
@@ -12,13 +13,14 @@ import (
 
 // An event is the beginning or the end of a hold.
 type event struct {
-	at    pbs.Time // calendar.Forever: the end of a run of which nobody knows when
-	n     uint64   // no two have the same
+	at    pbs.Time
+	n     uint64 // no two have the same
 	hold  *calendar.Hold
 	usual [len(usualResources)]int64 // of the hold, as all that follows: a cycle goes through very many events, and reads no holds
 	node  int32
 	on    int32 // the host of that
 	takes bool
+	when  when
 	kind  calendar.Kind
 	alone bool
 	host  bool
@@ -28,9 +30,17 @@ type event struct {
 // usualResources are those of which events know the amounts.
 var usualResources = [...]string{"ncpus", "mem"}
 
+// when says whether something happens as far as is expected, and whether it does at the latest.
+type when uint8
+
+const (
+	likely when = 1 << iota
+	certain
+)
+
 // newEvent returns the beginning or the end of a hold.
-func newEvent(at pbs.Time, n uint64, h *calendar.Hold, node, on int32, takes bool) event {
-	e := event{at: at, n: n, hold: h, node: node, on: on, takes: takes, kind: h.Kind, alone: h.Alone, host: h.Host}
+func newEvent(at pbs.Time, n uint64, h *calendar.Hold, node, on int32, takes bool, by when) event {
+	e := event{at: at, n: n, hold: h, node: node, on: on, takes: takes, when: by, kind: h.Kind, alone: h.Alone, host: h.Host}
 	for i := range h.Items {
 		k := slices.Index(usualResources[:], h.Items[i].Resource)
 		if k < 0 {
@@ -200,18 +210,24 @@ func (t *timeline) renew() {
 	}
 }
 
-// list adds the events of holds to others: when one begins, if that is still to come, and when it ends.
+// list adds the events of holds to others: when one begins, if that is still to come, and when it ends, which may be known only as far as
+// is expected. What ends never has no end.
 func (t *timeline) list(all []event, holds []*calendar.Hold, node int32, now pbs.Time) []event {
-	add := func(at pbs.Time, h *calendar.Hold, takes bool) {
-		t.n++
-		all = append(all, newEvent(at, t.n, h, node, t.vnodes[node].on, takes))
+	add := func(at pbs.Time, h *calendar.Hold, takes bool, by when) {
+		if at < calendar.Forever {
+			t.n++
+			all = append(all, newEvent(at, t.n, h, node, t.vnodes[node].on, takes, by))
+		}
 	}
 	for _, h := range holds {
 		if h.From > now {
-			add(h.From, h, true)
+			add(h.From, h, true, likely|certain)
 		}
-		if h.Until < calendar.Forever || h.Kind.Runs() {
-			add(h.Until, h, false)
+		if end := h.End(); end == h.Until || h.Kind == calendar.Top {
+			add(end, h, false, likely|certain)
+		} else {
+			add(end, h, false, likely)
+			add(h.Until, h, false, certain)
 		}
 	}
 	return all
@@ -225,8 +241,19 @@ func (s *foreseen) listed() []*calendar.Hold {
 	return s.Holds()
 }
 
-// coming yields what is to come on all vnodes in its order, after timeline.follow. Runs that nobody knows the end of end after unending.
-func (f *future) coming(yield func(event) bool) {
+// coming returns what is to come on all vnodes in its order, after timeline.follow: as far as is expected, or what is certain.
+func (f *future) coming(sure bool) iter.Seq[event] {
+	by := likely
+	if sure {
+		by = certain
+	}
+	return func(yield func(event) bool) {
+		f.all(func(e event) bool { return e.when&by == 0 || yield(e) })
+	}
+}
+
+// all yields all of that, what is but expected and what is certain.
+func (f *future) all(yield func(event) bool) {
 	t := &f.kept.timeline
 	if f.own == nil {
 		f.own = []event{}
@@ -238,31 +265,17 @@ func (f *future) coming(yield func(event) bool) {
 		}
 		slices.SortFunc(f.own, func(a, b event) int { return a.compare(&b) })
 	}
-	late := f.now + unending
-	_ = f.between(0, late-1, yield) && f.between(calendar.Forever, calendar.Forever, func(e event) bool {
-		e.at = late
-		return yield(e)
-	}) && f.between(late, calendar.Forever-1, yield)
-}
-
-// between yields what happens from the one time to the other one, and tells whether more is wanted.
-func (f *future) between(first, last pbs.Time, yield func(event) bool) bool {
-	at, _ := slices.BinarySearchFunc(f.own, first, func(e event, at pbs.Time) int { return cmp.Compare(e.at, at) })
-	own, more := f.own[at:], true
-	f.kept.timeline.events.Ascend(event{at: first}, func(e event) bool {
-		for ; more && len(own) > 0 && own[0].compare(&e) < 0 && own[0].at <= last; own = own[1:] {
+	own, more := f.own, true
+	t.events.Scan(func(e event) bool {
+		for ; more && len(own) > 0 && own[0].compare(&e) < 0; own = own[1:] {
 			more = yield(own[0])
 		}
-		if e.at > last || !more {
-			return false
-		}
-		if !f.kept.timeline.apart[e.node] {
+		if more && !t.apart[e.node] {
 			more = yield(e)
 		}
 		return more
 	})
-	for ; more && len(own) > 0 && own[0].at <= last; own = own[1:] {
+	for ; more && len(own) > 0; own = own[1:] {
 		more = yield(own[0])
 	}
-	return more
 }

@@ -18,7 +18,8 @@ type top struct {
 	job    *state.Job
 	start  pbs.Time
 	run    run
-	shadow *world // what is free at that time beside it; nil where there are reservations, which a calendar knows
+	last   pbs.Time // when it ends at the latest; without reservations that counts for nothing
+	shadow *world   // what is free at that time beside it; nil where there are reservations, which a calendar knows
 }
 
 // A run is what a job has, or will have, until it ends.
@@ -107,10 +108,7 @@ func (c *cycle) placeBeside(j *state.Job, cl *class, long pbs.Time) (placed spec
 func (c *cycle) placeBesideTops(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
 	waits := len(c.tops) > 0 && !c.backfills(j.Queue) // it must not use what top jobs are to have, however short it is
 	if c.future != nil {
-		if waits {
-			long = unending
-		}
-		return c.placeAhead(j, cl, long)
+		return c.placeAhead(j, cl, long, waits)
 	}
 	end := c.now + min(long, expected(j))
 	if !waits && !slices.ContainsFunc(c.tops, func(t top) bool { return end > t.start }) {
@@ -327,7 +325,7 @@ func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
 		}
 		placed, ok := w.place(cl)
 		if ok {
-			t = top{j, start, run{start + expected(j), placed, w.isExclusive(placed, cl), cl.bounds}, w}
+			t = top{j, start, run{start + expected(j), placed, w.isExclusive(placed, cl), cl.bounds}, 0, w}
 		}
 		return ok
 	}

@@ -10,12 +10,16 @@ import (
 )
 
 // A window is a time for the whole of which vnodes are wanted. While a world has one, each of its hosts has no more
-// than what is free at every instant of it, from when it is first looked at.
+// than what is free at every instant of it, from when it is first looked at. What reservations are to have counts until the last end of
+// its span, and what top jobs are to have until the expected one; 0: it does not count.
 type window struct {
-	future      *future
-	from, until pbs.Time
+	future *future
+	from   pbs.Time
+	span
 	// whole says that nothing is taken of the world; else it is as it will be at from, and only what is held later is missing.
-	whole   bool
+	whole bool
+	// likely says that runs are gone that are expected to end until from; else those are that end until then at the latest.
+	likely  bool
 	reserve bool // for a new reservation: not on vnodes that are not for that
 	anyway  bool // whatever state the vnodes are in
 
@@ -93,7 +97,7 @@ func (w *world) lookAt(win *window, i int) (changed bool) {
 	if !win.whole && !s.busy && !f.pooled {
 		return changed
 	}
-	users, alone, host := s.Use(win.from, win.until)
+	users, alone, host := win.use(&s.Vnode)
 	if users > 0 {
 		n.held++
 		w.hosts[n.host].held++
@@ -116,17 +120,49 @@ func (w *world) lookAt(win *window, i int) (changed bool) {
 		if at != i {
 			of = f.at(w, at, win.whole)
 		}
-		held := of.Rise
-		if win.whole {
-			held = of.Held
-		}
-		if by := min(held(c.def.Name, win.from, win.until), c.free[at]); by > 0 {
+		if by := min(win.missing(&of.Vnode, c.def.Name), c.free[at]); by > 0 {
 			c.add(i, -by)
 			win.lowered = append(win.lowered, lowered{c, at, by})
 			changed = true
 		}
 	}
 	return changed
+}
+
+// count returns what counts until the last end.
+func (win *window) count() calendar.Count {
+	if win.likely {
+		return calendar.Likely
+	}
+	return calendar.Certain
+}
+
+// plans tells whether what top jobs are to have of a vnode makes a difference.
+func (win *window) plans(v *calendar.Vnode) bool {
+	return win.expected > win.from && (!v.Alike() || win.expected > win.last)
+}
+
+// use is Vnode.Use for the window.
+func (win *window) use(v *calendar.Vnode) (users int, alone, host bool) {
+	users, alone, host = v.UseOf(win.count(), win.from, win.last)
+	if win.plans(v) {
+		u, a, h := v.UseOf(calendar.Planned, win.from, win.expected)
+		users, alone, host = max(users, u), alone || a, host || h
+	}
+	return users, alone, host
+}
+
+// missing returns what a vnode does not have for the whole of the window.
+func (win *window) missing(v *calendar.Vnode, resource string) int64 {
+	held := v.RiseOf
+	if win.whole {
+		held = v.HeldOf
+	}
+	most := held(win.count(), resource, win.from, win.last)
+	if win.plans(v) {
+		most = max(most, held(calendar.Planned, resource, win.from, win.expected))
+	}
+	return most
 }
 
 // sound tells whether the state of a vnode lets jobs run there, now or once its host has less to do.
@@ -136,25 +172,25 @@ func sound(vn *state.Vnode) bool { return !vn.Lost() && !vn.InMaintenance() }
 func idleEnough(vn *state.Vnode) bool { return sound(vn) && vn.Flags&state.VnodeBusy == 0 }
 
 // window returns what a job may have that starts now and lasts until an end; nil: nothing begins before.
-func (f *future) window(end pbs.Time) *window {
-	if f.before(end) == 0 {
+func (f *future) window(end span) *window {
+	if f.before(end) == (met{}) {
 		return nil
 	}
-	return &window{future: f, from: f.now, until: end}
+	return &window{future: f, from: f.now, span: end}
 }
 
 // lasting is what jobs may have that start now and last until an end: free, less what others are to have before. It is
 // kept while jobs are placed, and so each host is looked at once.
 type lasting struct {
 	world *world
-	until pbs.Time
+	until span
 }
 
 // mostLasting bounds the ends for which that is kept at a time.
 const mostLasting = 8
 
 // lasting returns what is free until an end. Nobody but findFor and undo may take of it: what changes in free is followed by touch.
-func (f *future) lasting(free *world, end pbs.Time) *world {
+func (f *future) lasting(free *world, end span) *world {
 	n := f.before(end)
 	at := slices.IndexFunc(f.lasts, func(l *lasting) bool { return f.before(l.until) == n })
 	var l *lasting
@@ -176,14 +212,14 @@ func (f *future) lasting(free *world, end pbs.Time) *world {
 	return l.world
 }
 
-func (l *lasting) begin(f *future, free *world, end pbs.Time) {
+func (l *lasting) begin(f *future, free *world, end span) {
 	l.world, l.until = free.copyTo(l.world), end
 	w := l.world
 	if len(w.looked) < len(w.hosts) {
 		w.looked = make([]int32, len(w.hosts))
 	}
 	w.looks++
-	w.win = &window{future: f, from: f.now, until: end}
+	w.win = &window{future: f, from: f.now, span: end}
 }
 
 // touch brings hosts up to what is free there now, and to what others are to have.
@@ -226,40 +262,51 @@ func (l *lasting) follow(free *world, h int) {
 	w.reset(h)
 }
 
-// placeAhead is placeBeside where there are reservations: they, and top jobs, have what they are to have.
-func (c *cycle) placeAhead(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
+// placeAhead is placeBeside where there are reservations: they, and top jobs, have what they are to have. A job that waits for those must
+// not use what they are to have, however short it is.
+func (c *cycle) placeAhead(j *state.Job, cl *class, long pbs.Time, waits bool) (placed spec.ExecVnode, ok, fits bool) {
 	f := c.future
-	end := f.end(long)
-	if known, met := f.tooLong[cl]; met && end >= known.until {
+	is := f.end(j, long)
+	end := is
+	if waits {
+		end.expected = calendar.Forever
+	}
+	if f.tooLong[cl].stops(end) {
 		return nil, false, true
 	}
-	if f.before(end) == 0 {
+	promised := f.before(end) != (met{})
+	if !promised {
 		placed, ok = c.free.placeFor(j, cl)
 	} else if placed, ok = f.lasting(c.free, end).findFor(j, cl); ok {
 		f.used.undo(placed)
 		c.free.occupy(placed, cl)
 	}
 	if !ok {
-		return nil, false, f.before(end) > 0 && c.conflicts(j, cl, end)
+		return nil, false, promised && c.conflicts(j, cl, end)
 	}
 	exclusive := c.free.isExclusive(placed, cl)
-	f.add(calendar.Hold{From: c.now, Until: end, Kind: calendar.Run, By: string(j.ID)}, placed, cl.place)
+	f.add(holdOf(calendar.Run, j, c.now, is), placed, cl.place)
 	f.touch(c.free, placed.Vnodes())
 	if c.calendar() {
-		c.runs = append(c.runs, run{c.now + long, placed, exclusive, cl.bounds})
+		c.runs = append(c.runs, run{is.expected, placed, exclusive, cl.bounds})
 	}
 	return placed, true, true
 }
 
+// stops tells whether a job does not start that lasts until an end.
+func (k conflict) stops(end span) bool {
+	return k.until != (span{}) && end.last >= k.until.last && end.expected >= k.until.expected
+}
+
 // conflicts tells whether a job that does not fit would but for what others are to have, and notes what is to be said of it.
-func (c *cycle) conflicts(j *state.Job, cl *class, end pbs.Time) bool {
+func (c *cycle) conflicts(j *state.Job, cl *class, end span) bool {
 	now, fits := c.free.find(cl)
 	if !fits {
 		return false
 	}
 	c.free.undo(now)
 	why := c.reserved(cl)
-	if slices.ContainsFunc(c.tops, func(t top) bool { return t.start < end }) {
+	if c.future.before(end).jobs > 0 {
 		why = because(state.WaitTop)
 	}
 	c.future.tooLong[cl], cl.late = conflict{end, why}, c.planner.cycle

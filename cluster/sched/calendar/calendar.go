@@ -1,6 +1,7 @@
 // Package calendar knows what of a vnode is held when, and by whom: runs until they
 // are expected to end, reservations from their start to their end, and jobs that come
-// next at the time that they were given. It answers how much is held at most in a time,
+// next at the time that they were given. Runs that are expected to end before they have to count until the one or the
+// other, as is asked. It answers how much is held at most in a time,
 // and by whom, each hold with its reason. It does not know what a vnode has, nor who is to get it (cluster/sched does).
 //
 // Concurrency: a Vnode is used by one goroutine.
@@ -73,6 +74,7 @@ func (k Kind) Reserves() bool { return k == Reservation || k == Pending }
 // A Hold is what somebody has of a vnode from a time on until before another one.
 type Hold struct {
 	From, Until pbs.Time
+	Expected    pbs.Time // when it is expected to end, if that is before Until; 0: then
 	Kind        Kind
 	By          string // the id of the job or reservation; of a vnode that is offline its state
 	Items       []Amount
@@ -88,9 +90,46 @@ type Amount struct {
 	Amount   int64
 }
 
+// End returns when the hold is expected to end.
+func (h *Hold) End() pbs.Time {
+	if h.Expected != 0 && h.Expected < h.Until {
+		return h.Expected
+	}
+	return h.Until
+}
+
+// A Count says until when holds count, and which of them do. A top job counts until it is expected to end, or not at all.
+type Count uint8
+
+// The counts. What reservations have counts in all of them.
+const (
+	Likely  Count = 1 << usual                    // runs until they are expected to end, and no top jobs
+	Planned       = Likely | 1<<tops              // and top jobs
+	Certain       = Likely | 1<<overdue           // runs until they end at the latest, and no top jobs
+	All           = Likely | 1<<overdue | 1<<tops // and top jobs
+)
+
+// Layers of a calendar: each of its holds is in one of them, or until it is expected to end in the first one and then in overdue.
+const (
+	usual = iota
+	overdue
+	tops
+	layers
+)
+
 // A Vnode is the calendar of one vnode. Its zero value holds nothing.
 type Vnode struct {
-	holds  []*Hold // by From
+	holds []*Hold // by From
+	usual layer
+	more  [layers - 1]*layer // most vnodes have none; nil: it has nothing
+	apart int                // holds that are not in the first layer alone
+}
+
+// Alike tells whether all counts are the same.
+func (v *Vnode) Alike() bool { return v.apart == 0 }
+
+// A layer adds up some of the holds.
+type layer struct {
 	sums   []sum
 	users  profile // how many holds there are, those of suspended runs not counted
 	alone  profile // those of them that have the vnode for themselves
@@ -128,50 +167,108 @@ func (v *Vnode) Take(wanted func(*Hold) bool) (taken []*Hold) {
 // Clear removes all holds. What it had room for stays.
 func (v *Vnode) Clear() {
 	clear(v.holds)
-	v.holds, v.users, v.alone, v.hosted = v.holds[:0], v.users[:0], v.alone[:0], v.hosted[:0]
-	for i := range v.sums {
-		v.sums[i].held = v.sums[i].held[:0]
+	v.holds, v.apart = v.holds[:0], 0
+	for n := range layers {
+		if l := v.layer(n); l != nil {
+			l.clear()
+		}
+	}
+}
+
+func (l *layer) clear() {
+	l.users, l.alone, l.hosted = l.users[:0], l.alone[:0], l.hosted[:0]
+	for i := range l.sums {
+		l.sums[i].held = l.sums[i].held[:0]
 	}
 }
 
 // Clone returns a calendar with the same holds, which changes for itself.
 func (v *Vnode) Clone() Vnode {
-	c := Vnode{slices.Clone(v.holds), slices.Clone(v.sums), slices.Clone(v.users), slices.Clone(v.alone), slices.Clone(v.hosted)}
+	c := Vnode{holds: slices.Clone(v.holds), usual: v.usual.clone(), apart: v.apart}
+	for i, l := range v.more {
+		if l != nil {
+			same := l.clone()
+			c.more[i] = &same
+		}
+	}
+	return c
+}
+
+func (l *layer) clone() layer {
+	c := layer{slices.Clone(l.sums), slices.Clone(l.users), slices.Clone(l.alone), slices.Clone(l.hosted)}
 	for i := range c.sums {
 		c.sums[i].held = slices.Clone(c.sums[i].held)
 	}
 	return c
 }
 
+// layer returns a layer, nil if it has nothing.
+func (v *Vnode) layer(n int) *layer {
+	if n == usual {
+		return &v.usual
+	}
+	return v.more[n-1]
+}
+
+// count adds a hold to the layers that it is in, or takes it out.
 func (v *Vnode) count(h *Hold, sign int64) {
+	end := h.End()
+	if h.Kind == Top || end < h.Until {
+		v.apart += int(sign)
+	}
+	if h.Kind == Top {
+		v.countIn(tops, h, h.From, end, sign)
+		return
+	}
+	v.countIn(usual, h, h.From, end, sign)
+	v.countIn(overdue, h, max(h.From, end), h.Until, sign)
+}
+
+func (v *Vnode) countIn(n int, h *Hold, from, until pbs.Time, sign int64) {
+	if until <= from {
+		return
+	}
+	l := v.layer(n)
+	if l == nil {
+		l = &layer{}
+		v.more[n-1] = l
+	}
 	for _, it := range h.Items {
 		if it.Amount != 0 {
-			v.profile(it.Resource).add(h.From, h.Until, sign*it.Amount)
+			l.profile(it.Resource).add(from, until, sign*it.Amount)
 		}
 	}
 	if !h.Kind.Uses() {
 		return
 	}
-	v.users.add(h.From, h.Until, sign)
+	l.users.add(from, until, sign)
 	if h.Alone {
-		v.alone.add(h.From, h.Until, sign)
+		l.alone.add(from, until, sign)
 	}
 	if h.Host {
-		v.hosted.add(h.From, h.Until, sign)
+		l.hosted.add(from, until, sign)
 	}
 }
 
-func (v *Vnode) profile(resource string) *profile {
-	for i := range v.sums {
-		if v.sums[i].resource == resource {
-			return &v.sums[i].held
+func (l *layer) profile(resource string) *profile {
+	if held := l.of(resource); held != nil {
+		return held
+	}
+	if l.sums == nil {
+		l.sums = make([]sum, 0, usualResources)
+	}
+	l.sums = append(l.sums, sum{resource: resource})
+	return &l.sums[len(l.sums)-1].held
+}
+
+// of returns what is held of a resource, nil if nothing is.
+func (l *layer) of(resource string) *profile {
+	for i := range l.sums {
+		if l.sums[i].resource == resource {
+			return &l.sums[i].held
 		}
 	}
-	if v.sums == nil {
-		v.sums = make([]sum, 0, usualResources)
-	}
-	v.sums = append(v.sums, sum{resource: resource})
-	return &v.sums[len(v.sums)-1].held
+	return nil
 }
 
 // Holds returns all holds in the order of their beginning.
@@ -192,27 +289,102 @@ func (v *Vnode) During(from, until pbs.Time) (all []*Hold) {
 
 // Held returns how much of a resource is held at most at an instant of a time.
 func (v *Vnode) Held(resource string, from, until pbs.Time) int64 {
-	for i := range v.sums {
-		if v.sums[i].resource == resource {
-			return v.sums[i].held.most(from, until)
-		}
-	}
-	return 0
+	return v.HeldOf(All, resource, from, until)
 }
 
 // Rise returns how much more of a resource is held at most in a time than at its beginning.
 func (v *Vnode) Rise(resource string, from, until pbs.Time) int64 {
-	for i := range v.sums {
-		if p := &v.sums[i]; p.resource == resource {
-			return p.held.most(from, until) - p.held.most(from, from+1)
-		}
-	}
-	return 0
+	return v.RiseOf(All, resource, from, until)
 }
 
 // Use tells how many use the vnode at most at an instant of a time, and whether one of them has the vnode, or its host, for itself.
 func (v *Vnode) Use(from, until pbs.Time) (users int, alone, host bool) {
-	return int(v.users.most(from, until)), v.alone.most(from, until) > 0, v.hosted.most(from, until) > 0
+	return v.UseOf(All, from, until)
+}
+
+// HeldOf is Held of what counts.
+func (v *Vnode) HeldOf(c Count, resource string, from, until pbs.Time) int64 {
+	p := v.held(c, resource)
+	return p.most(from, until)
+}
+
+// RiseOf is Rise of what counts.
+func (v *Vnode) RiseOf(c Count, resource string, from, until pbs.Time) int64 {
+	p := v.held(c, resource)
+	return p.most(from, until) - p.most(from, from+1)
+}
+
+// UseOf is Use of what counts.
+func (v *Vnode) UseOf(c Count, from, until pbs.Time) (users int, alone, host bool) {
+	var p, lone, hosted profiles
+	for n := range layers {
+		if l := v.layer(n); l != nil && c&(1<<n) != 0 {
+			p.add(l.users)
+			lone.add(l.alone)
+			hosted.add(l.hosted)
+		}
+	}
+	return int(p.most(from, until)), lone.most(from, until) > 0, hosted.most(from, until) > 0
+}
+
+func (v *Vnode) held(c Count, resource string) (p profiles) {
+	for n := range layers {
+		if l := v.layer(n); l != nil && c&(1<<n) != 0 {
+			if held := l.of(resource); held != nil {
+				p.add(*held)
+			}
+		}
+	}
+	return p
+}
+
+// profiles are added up.
+type profiles struct {
+	of [layers]profile
+	n  int
+}
+
+func (p *profiles) add(one profile) {
+	if len(one) > 0 {
+		p.of[p.n] = one
+		p.n++
+	}
+}
+
+// most returns the greatest sum in a time.
+func (p *profiles) most(from, until pbs.Time) int64 {
+	switch p.n {
+	case 0:
+		return 0
+	case 1:
+		return p.of[0].most(from, until)
+	}
+	var rest [layers]profile
+	var sums [layers]int64
+	most := int64(0)
+	for i, one := range p.of[:p.n] {
+		sums[i] = one.most(from, from+1)
+		rest[i] = one[one.find(from+1):]
+		most += sums[i]
+	}
+	for sum := most; ; most = max(most, sum) {
+		next := -1
+		for i := range p.n {
+			if len(rest[i]) > 0 && (next < 0 || rest[i][0].at < rest[next][0].at) {
+				next = i
+			}
+		}
+		if next < 0 || rest[next][0].at >= until {
+			return most
+		}
+		at := rest[next][0].at
+		for i := range p.n {
+			if len(rest[i]) > 0 && rest[i][0].at == at {
+				sum += rest[i][0].sum - sums[i]
+				sums[i], rest[i] = rest[i][0].sum, rest[i][1:]
+			}
+		}
+	}
 }
 
 // What most vnodes have, so that their calendars need not grow.

@@ -18,9 +18,18 @@ const (
 	last    = 60 // by when everything is over, but for what is for ever
 )
 
-func (n *naive) at(resource string, t pbs.Time) (held int64, users int, alone, host bool) {
+// counts are what may be asked for: whether runs count beyond their expected ends, and whether top jobs do at all.
+var counts = map[calendar.Count]struct{ overdue, tops bool }{
+	calendar.All: {true, true}, calendar.Planned: {false, true}, calendar.Certain: {true, false}, calendar.Likely: {false, false},
+}
+
+func (n *naive) at(c calendar.Count, resource string, t pbs.Time) (held int64, users int, alone, host bool) {
 	for _, h := range n.holds {
-		if t < h.From || h.Until <= t {
+		end := h.Until
+		if top := h.Kind == calendar.Top; h.Expected != 0 && (top || !counts[c].overdue) {
+			end = min(end, h.Expected)
+		}
+		if t < h.From || end <= t || h.Kind == calendar.Top && !counts[c].tops {
 			continue
 		}
 		for _, it := range h.Items {
@@ -36,10 +45,10 @@ func (n *naive) at(resource string, t pbs.Time) (held int64, users int, alone, h
 	return held, users, alone, host
 }
 
-func (n *naive) most(resource string, from, until pbs.Time) (held int64, users int, alone, host bool) {
-	held, users, alone, host = n.at(resource, from)
+func (n *naive) most(c calendar.Count, resource string, from, until pbs.Time) (held int64, users int, alone, host bool) {
+	held, users, alone, host = n.at(c, resource, from)
 	for t := from + 1; t < min(until, last); t++ {
-		h, u, a, o := n.at(resource, t)
+		h, u, a, o := n.at(c, resource, t)
 		held, users, alone, host = max(held, h), max(users, u), alone || a, host || o
 	}
 	return held, users, alone, host
@@ -52,16 +61,18 @@ func check(t *rapid.T, v *calendar.Vnode, n *naive) {
 		if rapid.Bool().Draw(t, "forever") {
 			until = calendar.Forever
 		}
-		held, users, alone, host := n.most(resource, from, until)
-		if got := v.Held(resource, from, until); got != held {
-			t.Fatalf("%s held in [%d,%d): %d, want %d", resource, from, until, got, held)
-		}
-		first, _, _, _ := n.at(resource, from)
-		if got := v.Rise(resource, from, until); got != held-first {
-			t.Fatalf("%s rises in [%d,%d) by %d, want %d", resource, from, until, got, held-first)
-		}
-		if u, a, h := v.Use(from, until); u != users || a != alone || h != host {
-			t.Fatalf("use in [%d,%d): %d %v %v, want %d %v %v", from, until, u, a, h, users, alone, host)
+		for c := range counts {
+			held, users, alone, host := n.most(c, resource, from, until)
+			if got := v.HeldOf(c, resource, from, until); got != held {
+				t.Fatalf("%d: %s held in [%d,%d): %d, want %d", c, resource, from, until, got, held)
+			}
+			first, _, _, _ := n.at(c, resource, from)
+			if got := v.RiseOf(c, resource, from, until); got != held-first {
+				t.Fatalf("%d: %s rises in [%d,%d) by %d, want %d", c, resource, from, until, got, held-first)
+			}
+			if u, a, h := v.UseOf(c, from, until); u != users || a != alone || h != host {
+				t.Fatalf("%d: use in [%d,%d): %d %v %v, want %d %v %v", c, from, until, u, a, h, users, alone, host)
+			}
 		}
 	}
 }
@@ -90,6 +101,9 @@ func byModel(t *rapid.T) {
 			h.Until = h.From + pbs.Time(rapid.Int64Range(-1, 10).Draw(t, "long"))
 			if rapid.IntRange(0, 4).Draw(t, "forever") == 0 {
 				h.Until = calendar.Forever
+			}
+			if rapid.Bool().Draw(t, "soft") {
+				h.Expected = h.From + pbs.Time(rapid.Int64Range(0, 12).Draw(t, "expected"))
 			}
 			v.Add(h)
 			if h.Until > h.From {
