@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"net"
 	"time"
 
 	"rampart/transport/api/apiconnect"
@@ -36,6 +37,9 @@ type Env struct {
 	// Editor returns an editor of the lines that are typed at the terminal; nil where they
 	// cannot be edited. It keeps them in the file history, "" for nowhere.
 	Editor func(history string) LineEditor
+
+	// Dial connects to whatever else is there, as to the display of whoever has typed the command.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// Batch returns a client of the replicas or gateways of t.
 	Batch func(t Target) (apiconnect.BatchClient, error)

@@ -59,6 +59,7 @@ type Session struct {
 	Console cli.Console
 	Job     string
 	Tell    func(m Moment, hosts string) // hosts: its exec_host, once it has one
+	Viewer  *Viewer                      // shows the job's programs; nil: they have no display
 
 	signals <-chan os.Signal
 	hosts   string
@@ -207,6 +208,9 @@ func (i *Session) work(ctx context.Context, connect func(ctx context.Context, r 
 		}
 		go i.read(ctx, r, cancel)
 		go i.heed(ctx, r, cancel)
+		if i.Viewer != nil {
+			go i.Viewer.serve(ctx, i.Job, func(ctx context.Context) terminalStream { return i.Batch.Attach(ctx) })
+		}
 	}
 	pause, seen := attachAgain, time.Now()
 	for !r.isOver() && ctx.Err() == nil {

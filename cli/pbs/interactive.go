@@ -11,8 +11,8 @@ import (
 )
 
 // interact waits for an interactive job, connects the terminal to it, and tells of its end.
-func (s *session) interact(ctx context.Context, console cli.Console, job string) error {
-	i := &interactive.Session{Env: s.env, Batch: s.batch, Console: console, Job: job, Tell: func(m interactive.Moment, _ string) {
+func (s *session) interact(ctx context.Context, console cli.Console, viewer *interactive.Viewer, job string) error {
+	i := &interactive.Session{Env: s.env, Batch: s.batch, Console: console, Viewer: viewer, Job: job, Tell: func(m interactive.Moment, _ string) {
 		switch m {
 		case interactive.Waits:
 			fmt.Fprintf(s.env.Stdout, "qsub: waiting for job %s to start\n", job)
@@ -47,14 +47,20 @@ func consoleOf(env *cli.Env) (cli.Console, error) {
 func (r *request) interactive() bool { return r.value("interactive") == "True" }
 
 // completeInteractive refuses what an interactive job cannot be, and says which terminal
-// it will have.
-func (r *request) completeInteractive() error {
+// it will have. With -X it returns who shows its programs.
+func (r *request) completeInteractive() (viewer *interactive.Viewer, err error) {
 	if r.value("block") == "True" {
-		return errors.New("interactive and block job submission is not supported")
+		return nil, errors.New("interactive and block job submission is not supported")
+	}
+	if r.graphic {
+		if viewer, err = interactive.NewViewer(r.env); err != nil {
+			return nil, err
+		}
+		r.set("forward_x11_cookie", "", viewer.Grant())
 	}
 	if r.value("Rerunable") == "True" {
 		io.WriteString(r.env.Stderr, "qsub (Warning): Interactive jobs will be treated as not rerunnable\n")
 	}
 	r.set("Rerunable", "", "False")
-	return nil
+	return viewer, nil
 }

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cli"
+	"rampart/cli/interactive"
 	"rampart/cli/script"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
@@ -66,7 +67,7 @@ func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options
 		return errors.New("default_qsub_arguments of the server does not stay the same: try again")
 	}
 	if job.console != nil {
-		return s.interact(ctx, job.console, reply.Msg.Job)
+		return s.interact(ctx, job.console, job.viewer, reply.Msg.Job)
 	}
 	if !job.silent {
 		if _, err := fmt.Fprintln(env.Stdout, reply.Msg.Job); err != nil {
@@ -104,8 +105,9 @@ type described struct {
 	message *api.SubmitRequest
 	server  string // that the destination names
 	silent  bool
-	block   bool        // wait for its end
-	console cli.Console // of an interactive job
+	block   bool                // wait for its end
+	console cli.Console         // of an interactive job
+	viewer  *interactive.Viewer // of its programs; nil: they have no display
 }
 
 // describe turns a command line and its script into what the server is asked for; the
@@ -115,6 +117,7 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defa
 		return described{}, c.Misuse()
 	}
 	var console cli.Console
+	var viewer *interactive.Viewer
 	if opts.Has("I") {
 		var err error
 		if console, err = consoleOf(env); err != nil {
@@ -152,10 +155,12 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defa
 				return described{}, err
 			}
 		}
-		if err := r.completeInteractive(); err != nil {
+		if viewer, err = r.completeInteractive(); err != nil {
 			return described{}, err
 		}
 		text = nil // its directives count, its body is not run
+	} else if r.graphic {
+		return described{}, errors.New("X11 forwarding possible only for interactive jobs")
 	}
 	if err := r.complete(opts); err != nil {
 		return described{}, err
@@ -167,6 +172,7 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defa
 		silent:  r.silent,
 		block:   r.value("block") == "True",
 		console: console,
+		viewer:  viewer,
 	}, nil
 }
 
@@ -196,8 +202,6 @@ func (r *request) verdict(c *cli.Command) error {
 		return c.Misuse(r.faults...)
 	case r.unsupported:
 		return noSupport()
-	case r.graphic:
-		return pbs.Errorf(pbs.NotSupported, "X11 forwarding is not supported: leave out -X")
 	}
 	return nil
 }

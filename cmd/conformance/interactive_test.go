@@ -60,13 +60,18 @@ func jobGone(t *testing.T, c *devrun.Cluster, id string) func() error {
 }
 
 // TestInteractive_OutlivesLeaderAndMom: a session at a terminal goes on when the leader is
-// killed, and when the mom is; each key arrives once.
+// killed, and when the mom is; each key arrives once, and programs are shown.
 func TestInteractive_OutlivesLeaderAndMom(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--mom", "borg")
-	p := sitDown(t, c.Command(t.Context(), "qsub", "-I", "-S", "/bin/sh", "-N", "talk"))
+	screen := newScreen(t)
+	cmd := c.Command(t.Context(), "qsub", "-I", "-X", "-S", "/bin/sh", "-N", "talk")
+	cmd.Env = append(cmd.Env, "DISPLAY="+screen.display, "XAUTHORITY="+screen.keys)
+	p := sitDown(t, cmd)
 	p.types("", "qsub: waiting for job 0.srv to start")
 	p.types("", "qsub: job 0.srv ready")
+	p.types("echo at:$DISPLAY:$XAUTHORITY:\n", "at:localhost:")
+	screen.shows(p)
 	p.types("echo $PBS_ENVIRONMENT-$((1+1)); stty size\n", "PBS_INTERACTIVE-2")
 	p.types("", "33 99")
 	leader, err := c.Leader(t.Context())
@@ -83,6 +88,7 @@ func TestInteractive_OutlivesLeaderAndMom(t *testing.T) {
 		}
 	}
 	p.types("echo leader:$n:\n", "leader:20:")
+	screen.shows(p)
 	if err := pty.Setsize(p.tty, &pty.Winsize{Rows: 44, Cols: 120}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +100,7 @@ func TestInteractive_OutlivesLeaderAndMom(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.types("echo mom:$n:\n", "mom:20:")
+	screen.shows(p)
 	p.types("exit 3\n", "qsub: job 0.srv completed")
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("qsub -I ends with %v", err)
@@ -132,11 +139,15 @@ func TestInteractive_TerminalGone(t *testing.T) {
 func TestInteractive_ByBsub(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--mom", "borg")
-	p := sitDown(t, c.Command(t.Context(), "bsub", "-Is", "echo $PBS_ENVIRONMENT-$((1+1)); read word; stty size; echo got-$word; exit 3"))
+	screen := newScreen(t)
+	cmd := c.Command(t.Context(), "bsub", "-IX", "echo at:$DISPLAY:$XAUTHORITY: $PBS_ENVIRONMENT-$((1+1)); read word; stty size; echo got-$word; exit 3")
+	cmd.Env = append(cmd.Env, "DISPLAY="+screen.display, "XAUTHORITY="+screen.keys)
+	p := sitDown(t, cmd)
 	p.types("", "Job <0> is submitted to default queue <workq>.")
 	p.types("", "<<Waiting for dispatch ...>>")
 	p.types("", "<<Starting on borg>>")
 	p.types("", "PBS_INTERACTIVE-2")
+	screen.shows(p)
 	p.types("word\n", "got-word")
 	p.types("", "33 99")
 	if err := p.cmd.Wait(); p.cmd.ProcessState.ExitCode() != 3 {

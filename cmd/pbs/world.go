@@ -37,6 +37,7 @@ func world() *cli.Env {
 		Terminal:   terminal,
 		Console:    console,
 		Editor:     editor,
+		Dial:       new(net.Dialer).DialContext,
 		Batch:      batch,
 		Cluster:    clusterService,
 		Halt:       halt,

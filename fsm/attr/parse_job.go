@@ -1,6 +1,7 @@
 package attr
 
 import (
+	"encoding/hex"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -138,6 +139,18 @@ func parseDirectory(text string) (string, bool) {
 
 // parseTolerate takes what reliable start-up knows.
 func parseTolerate(text string) (string, bool) { return oneOf("none", "job_start", "all")(text) }
+
+// parseGrant takes PROTOCOL:KEY:SCREEN, what the programs of an interactive job may use of a display; the key is in hexadecimal
+// digits.
+func parseGrant(text string) (string, bool) {
+	f := strings.Split(text, ":")
+	if len(f) != 3 || f[0] != "MIT-MAGIC-COOKIE-1" || len(f[1]) > 128 {
+		return "", false
+	}
+	_, badKey := hex.DecodeString(f[1])
+	_, badScreen := strconv.ParseUint(f[2], 10, 8)
+	return text, badKey == nil && badScreen == nil
+}
 
 // parseLines takes text that may go over several lines, as an argument of a command
 // may.

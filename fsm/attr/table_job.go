@@ -54,6 +54,7 @@ func jobRows() []row {
 		set("group_list", Array, parseHosted),
 		set("Hold_Types", Text, parseHolds).running().or("n"),
 		set("interactive", Boolean, nil).onCreate().since(levelObjects),
+		set("forward_x11_cookie", Text, parseGrant).onCreate().readBy(Manager).since(levelObjects),
 		set("Join_Path", Text, parseJoin).or("n"),
 		set("Keep_Files", Text, parseKeep).running().or("n"),
 		set("Mail_Points", Text, parseMailPoints).running().or("a"),

@@ -26,8 +26,9 @@ const (
 // A session is what is attached to at a pseudo-terminal: it numbers the bytes, keeps those
 // that have not arrived, and outlives every connection. The other side of tty is the job's.
 type session struct {
-	tty    io.ReadWriteCloser
-	resize func(rows, columns uint16)
+	tty     io.ReadWriteCloser
+	resize  func(rows, columns uint16)
+	display *display // nil: the job's programs have none
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -44,8 +45,8 @@ type session struct {
 	once    sync.Once
 }
 
-func newSession(tty io.ReadWriteCloser, resize func(rows, columns uint16)) *session {
-	s := &session{tty: tty, resize: resize, over: make(chan struct{})}
+func newSession(tty io.ReadWriteCloser, resize func(rows, columns uint16), d *display) *session {
+	s := &session{tty: tty, resize: resize, display: d, over: make(chan struct{})}
 	s.changed = sync.NewCond(&s.mu)
 	s.alone = time.AfterFunc(comeBack, s.hangUp)
 	go s.readTTY()
@@ -119,6 +120,11 @@ func (s *session) hear(c net.Conn) {
 		switch f.Kind {
 		case FrameAttach:
 			s.attach(c, f.Offset)
+		case FrameDisplay:
+			if s.display != nil {
+				s.display.carry(c)
+			}
+			return
 		case FrameNotice:
 			s.mu.Lock()
 			s.out = append(s.out, f.Data...)

@@ -86,7 +86,7 @@ func outputOf(t *testing.T, c net.Conn, n int) (text string, taken uint64) {
 func TestSession_GoesOnWhereItBrokeOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine()
-		s := newSession(l, nil)
+		s := newSession(l, nil, nil)
 		c := join(s, 0)
 		_ = WriteFrame(c, Frame{Kind: FrameInput, Data: []byte("hello ")})
 		if text, _ := outputOf(t, c, 6); text != "HELLO " {
@@ -123,7 +123,7 @@ func TestSession_HangsUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLine()
-				s := newSession(l, nil)
+				s := newSession(l, nil, nil)
 				if !strings.Contains(name, "nobody") {
 					conn := join(s, 0)
 					go func() { _, _ = io.Copy(io.Discard, conn) }()
@@ -144,7 +144,7 @@ func TestSession_HangsUp(t *testing.T) {
 func TestSession_KeepsABoundedOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine()
-		s := newSession(l, nil)
+		s := newSession(l, nil, nil)
 		said := 0
 		for i := 0; i < 64; i++ {
 			select {
@@ -185,7 +185,7 @@ func TestSession_KeepsABoundedOutput(t *testing.T) {
 func TestSession_LastOutputIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine()
-		s := newSession(l, nil)
+		s := newSession(l, nil, nil)
 		l.out <- []byte("bye")
 		synctest.Wait()
 		_ = l.Close() // the job is gone

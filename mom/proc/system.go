@@ -121,6 +121,9 @@ type Spec struct {
 	Lapse      uint64  `json:"lapse"`    // of the deadline when the job was accepted
 	// Terminal runs the program at a pseudo-terminal; Stdin, Stdout and Stderr are not used.
 	Terminal bool `json:"terminal,omitempty"`
+	// Display is what the programs at the terminal may use of the display of whoever is at the other end, as
+	// x11.ParseGrant reads it; "" for nothing.
+	Display string `json:"display,omitempty"`
 	// Restart says that a script of the site brings the job back: output is appended to what is
 	// there, and the script runs with the mom's own rights.
 	Restart bool `json:"restart,omitempty"`

@@ -7,9 +7,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"rampart/transport/x11"
 )
 
 // terminalFile is the socket in a shim's folder by which its session is attached to.
@@ -20,6 +24,7 @@ type terminal struct {
 	master, slave *os.File
 	listener      *net.UnixListener
 	session       *session
+	display       *display // nil: the job's programs have none
 }
 
 // openTerminal opens a pseudo-terminal that belongs to the owner, and the socket at which
@@ -110,7 +115,7 @@ func inFolder(dir string, do func(short string) error) error {
 func (t *terminal) serve() {
 	t.session = newSession(t.master, func(rows, columns uint16) {
 		_ = setSize(t.master, rows, columns) // a terminal of any size will do
-	})
+	}, t.display)
 	go t.session.serve(t.listener, ownUser)
 }
 
@@ -138,6 +143,9 @@ func (t *terminal) finish(stop <-chan struct{}) {
 func (t *terminal) close() {
 	if t.listener != nil {
 		_ = t.listener.Close()
+	}
+	if t.display != nil {
+		t.display.close()
 	}
 	_ = t.slave.Close()
 	_ = t.master.Close()
@@ -167,7 +175,11 @@ func (s *shim) startAtTerminal() (int, error) {
 		return 0, ErrFenced
 	}
 	s.terminal = t
+	shown := s.show(t)
 	t.serve()
+	if shown != nil { // nobody misses the job for it
+		fmt.Fprintf(t.slave, "PBS: the job has no display: %v\n", shown)
+	}
 	if !s.spec.Restart {
 		for _, head := range []string{s.spec.StdoutHead, s.spec.StderrHead} {
 			_ = writeHead(t.slave, head, headAtTerminal) // nobody misses the job for it
@@ -179,4 +191,35 @@ func (s *shim) startAtTerminal() (int, error) {
 	}
 	s.begin(pid)
 	return pid, nil
+}
+
+// show gives the job's programs a display, if they are to have one, and a file with the key to it.
+func (s *shim) show(t *terminal) error {
+	if s.spec.Display == "" {
+		return nil
+	}
+	grant, err := x11.ParseGrant(s.spec.Display)
+	if err != nil {
+		return err
+	}
+	d, err := openDisplay()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(s.dir, keyFile)
+	err = os.WriteFile(file, x11.KeyFile(d.number, grant.Key), 0o600)
+	if o := s.spec.Owner; o != nil && err == nil {
+		err = os.Chown(file, int(o.UID), int(o.GID))
+	}
+	if err != nil {
+		d.close()
+		return err
+	}
+	t.display = d
+	s.spec.Env = slices.DeleteFunc(s.spec.Env, func(v string) bool {
+		return strings.HasPrefix(v, "DISPLAY=") || strings.HasPrefix(v, "XAUTHORITY=")
+	})
+	at := x11.Display{Host: "localhost", Number: d.number, Screen: grant.Screen}
+	s.spec.Env = append(s.spec.Env, "DISPLAY="+at.String(), "XAUTHORITY="+file)
+	return nil
 }

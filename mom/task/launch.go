@@ -215,6 +215,7 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	spec.Again = t.Key.Run > 1
 	if t.interactive() {
 		spec.Terminal, spec.Stdout, spec.Stderr = true, "", ""
+		spec.Display = t.Attrs.Get("forward_x11_cookie")
 	}
 	if nice, ok := t.limit("nice"); ok {
 		spec.Nice = int(nice)

@@ -87,6 +87,7 @@ const (
 	FrameKind_FRAME_KIND_OUTPUT      FrameKind = 8  // down: data, the first byte at offset
 	FrameKind_FRAME_KIND_TAKEN       FrameKind = 9  // down: input up to offset was passed on
 	FrameKind_FRAME_KIND_END         FrameKind = 10 // down: the session is over, its output ended at offset
+	FrameKind_FRAME_KIND_DISPLAY     FrameKind = 11 // up, first: the stream is for a program that wants the display; down: one does, input and output are its
 )
 
 // Enum value maps for FrameKind.
@@ -103,6 +104,7 @@ var (
 		8:  "FRAME_KIND_OUTPUT",
 		9:  "FRAME_KIND_TAKEN",
 		10: "FRAME_KIND_END",
+		11: "FRAME_KIND_DISPLAY",
 	}
 	FrameKind_value = map[string]int32{
 		"FRAME_KIND_UNSPECIFIED": 0,
@@ -116,6 +118,7 @@ var (
 		"FRAME_KIND_OUTPUT":      8,
 		"FRAME_KIND_TAKEN":       9,
 		"FRAME_KIND_END":         10,
+		"FRAME_KIND_DISPLAY":     11,
 	}
 )
 
@@ -1836,7 +1839,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x18RELEASE_STEP_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12RELEASE_STEP_ASKED\x10\x01\x12\x15\n" +
 	"\x11RELEASE_STEP_DONE\x10\x02\x12\x1a\n" +
-	"\x16RELEASE_STEP_WITHDRAWN\x10\x03*\x84\x02\n" +
+	"\x16RELEASE_STEP_WITHDRAWN\x10\x03*\x9c\x02\n" +
 	"\tFrameKind\x12\x1a\n" +
 	"\x16FRAME_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11FRAME_KIND_ATTACH\x10\x01\x12\x14\n" +
@@ -1849,7 +1852,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x11FRAME_KIND_OUTPUT\x10\b\x12\x14\n" +
 	"\x10FRAME_KIND_TAKEN\x10\t\x12\x12\n" +
 	"\x0eFRAME_KIND_END\x10\n" +
-	"2\xc4\x02\n" +
+	"\x12\x16\n" +
+	"\x12FRAME_KIND_DISPLAY\x10\v2\xc4\x02\n" +
 	"\x05Agent\x12?\n" +
 	"\aDeliver\x12\x1a.rampart.v1.DeliverRequest\x1a\x18.rampart.v1.DeliverReply\x126\n" +
 	"\x04Ping\x12\x17.rampart.v1.PingRequest\x1a\x15.rampart.v1.PingReply\x12B\n" +

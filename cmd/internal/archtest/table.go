@@ -59,12 +59,13 @@ var Rules = []Rule{
 	{"transport/build", "", "a process is one build, whatever it does"},
 	{"transport/head", "", "what a program says is kept in one measure"},
 	{"transport/pause", "", "a wait is the same for every daemon"},
+	{"transport/x11", "", "what both ends of a forwarded display say, whoever they are"},
 	{"transport/own", "", "what keeps others out knows no daemon"},
 	{"transport/meter", "", "what the metrics of all daemons share knows none of them"},
 
 	{"mom", "mom/* transport/* fsm/pbs fsm/resource fsm/spec", "the mom never sees the tables or the log"},
 	{"mom/task", "fsm/pbs fsm/resource fsm/spec transport/pause mom/proc mom/spool mom/files", "a job's life on one host: decide, then do"},
-	{"mom/proc/*", "fsm/pbs fsm/resource fsm/planted mom/proc", "processes; the shim is part of the lean binary"},
+	{"mom/proc/*", "fsm/pbs fsm/resource fsm/planted mom/proc transport/x11", "processes; the shim is part of the lean binary"},
 	{"mom/cgroup", "fsm/pbs fsm/resource mom/proc", "what a host has and who has it; jobs are others' affair"},
 	{"mom/hook", "fsm/pbs fsm/resource fsm/spec fsm/attr mom/proc transport/own", "the hook runtime serves moms and replicas, and knows neither"},
 	{"mom/files", "fsm/pbs mom/proc", "files of a host, as whoever calls; networks are others' affair"},
@@ -72,7 +73,7 @@ var Rules = []Rule{
 	{"mom/mover", "mom/files mom/proc transport/* fsm/pbs", "files of jobs between hosts, for moms and for every daemon that others' jobs write to"},
 	{"mom/spool", "fsm/pbs fsm/planted transport/own", "files, whatever is in them"},
 
-	{"cli/*", "cli/* transport transport/client transport/api/* fsm/pbs fsm/planted fsm/attr fsm/resource fsm/spec fsm/resreq fsm/lsf fsm/lsf/conf fsm/snapshot/attached", "commands know words and messages, never the tables"},
+	{"cli/*", "cli/* transport transport/client transport/x11 transport/api/* fsm/pbs fsm/planted fsm/attr fsm/resource fsm/spec fsm/resreq fsm/lsf fsm/lsf/conf fsm/snapshot/attached", "commands know words and messages, never the tables"},
 
 	{"chaos/*", "*", "who breaks it may touch anything"},
 	{"cmd/*", "*", "programs wire everything together"},
