@@ -14,6 +14,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cli"
+	"rampart/cli/interactive"
 	"rampart/cli/script"
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
@@ -21,7 +22,7 @@ import (
 	"rampart/transport/api"
 )
 
-const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K | -I | -Ip | -Is] [-B] [-N] [-r | -rn] [-n slots]
+const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K | -I | -Ip | -Is | -IX] [-XF] [-B] [-N] [-r | -rn] [-n slots]
              [-R "res_req"] ... [-q queue_name] [-m host_name] [-P project_name]
              [-J job_name | -J "job_name[first-last:step]%slot_limit"]
              [-W [hour:]minute] [-We [hour:]minute] [-c [hour:]minute]
@@ -37,10 +38,9 @@ const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K | -I | -Ip | -Is] [-B] [-N] [-r 
 
 // noOptions are options of bsub that the job model has nothing for, each with what there is in its place.
 var noOptions = map[string]string{
-	"IS": "use -Is", "ISp": "use -Is", "ISs": "use -Is", "IX": "use -Is",
 	"sla": "", "g": "", "G": "", "wa": "", "wt": "", "E": "", "Ep": "", "t": "", "C": "", "D": "", "F": "", "S": "",
 	"T": "", "p": "", "v": "", "U": "use pbs_rsub", "k": "", "f": "use qsub -W stagein", "Q": "", "is": "say -i", "jsdl": "", "ext": "", "extsched": "", "network": "", "Zs": "",
-	"ul": "", "ptl": "", "eptl": "", "ti": "", "tty": "", "XF": "", "X": "", "a": "", "A": "", "gpu": "say -R \"rusage[ngpus=N]\"", "hl": "", "pack": "", "data": "", "stage": "",
+	"ul": "", "ptl": "", "eptl": "", "ti": "", "tty": "", "X": "", "a": "", "A": "", "gpu": "say -R \"rusage[ngpus=N]\"", "hl": "", "pack": "", "data": "", "stage": "",
 }
 
 func bsub() *cli.Command {
@@ -64,8 +64,10 @@ type submission struct {
 	queue      string
 	named      bool
 	wait       bool
-	console    cli.Console // of an interactive job
-	exported   *string     // -env
+	console    cli.Console         // of an interactive job
+	graphic    bool                // -IX, -XF
+	viewer     *interactive.Viewer // of its programs; nil: they have no display
+	exported   *string             // -env
 	require    []string
 	cwd        string // -cwd
 }
@@ -87,7 +89,7 @@ func submit(ctx context.Context, s *session, opts *cli.Options) error {
 	}
 	switch {
 	case sub.console != nil:
-		return s.interact(ctx, sub.console, reply.Msg.Job)
+		return s.interact(ctx, sub.console, sub.viewer, reply.Msg.Job)
 	case sub.wait:
 		return s.await(ctx, reply.Msg.Job)
 	}

@@ -10,9 +10,13 @@ import (
 	"rampart/fsm/spec"
 )
 
-// interactive finds the terminal of bsub -I, -Ip and -Is, which are the same here: the command has it as its own.
-func (s *submission) interactive() error {
+// interactive finds the terminal of bsub -I, -Ip, -Is, -IS, -ISp and -ISs, which are the same here: the command has it as its own, and the
+// connection is always a secure one. With -IX or -XF it finds the display of whoever calls, too.
+func (s *submission) interactive() (err error) {
 	if !s.has("interactive", "") {
+		if s.graphic {
+			return rejected("option -XF goes with -I: a window needs somebody who waits for it")
+		}
 		return nil
 	}
 	switch {
@@ -28,13 +32,19 @@ func (s *submission) interactive() error {
 		return rejected("option -I: standard input and output must be a terminal")
 	}
 	s.console = console
+	if s.graphic {
+		if s.viewer, err = interactive.NewViewer(s.env); err != nil {
+			return rejected("option -XF: " + err.Error())
+		}
+		s.set("forward_x11_cookie", "", s.viewer.Grant())
+	}
 	s.set("Rerunable", "", "False")
 	return nil
 }
 
 // interact waits for an interactive job, connects the terminal to it, and has its exit status.
-func (s *session) interact(ctx context.Context, console cli.Console, job string) error {
-	i := &interactive.Session{Env: s.env, Batch: s.batch, Console: console, Job: job, Tell: func(m interactive.Moment, hosts string) {
+func (s *session) interact(ctx context.Context, console cli.Console, viewer *interactive.Viewer, job string) error {
+	i := &interactive.Session{Env: s.env, Batch: s.batch, Console: console, Viewer: viewer, Job: job, Tell: func(m interactive.Moment, hosts string) {
 		switch m {
 		case interactive.Waits:
 			fmt.Fprintln(s.env.Stderr, "<<Waiting for dispatch ...>>")

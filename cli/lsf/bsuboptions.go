@@ -358,7 +358,8 @@ func beginTime(text string, now time.Time) (time.Time, error) {
 // switches reads the rest.
 func (s *submission) switches(_ context.Context, opts *cli.Options) error {
 	s.wait = opts.Has("K")
-	if opts.Has("I") || opts.Has("Ip") || opts.Has("Is") {
+	s.graphic = opts.Has("IX") || opts.Has("XF")
+	if slices.ContainsFunc([]string{"I", "Ip", "Is", "IS", "ISp", "ISs", "IX"}, opts.Has) {
 		s.set("interactive", "", "True")
 	}
 	if opts.Has("H") {
