@@ -48,8 +48,8 @@ func (c *cycle) considerArray(j *state.Job, cl *class) {
 		}
 		c.begun[j.Seq] = index + 1
 		cleared--
-		if c.calendar() && c.inside(j.Queue) == nil {
-			ends = append(ends, c.runs[len(c.runs)-1].end)
+		if c.inside(j.Queue) == nil {
+			ends = append(ends, c.ends)
 		}
 		if *room--; *room == 0 && j.MaxRun() > 0 {
 			c.log(pbs.LogDebug, j.ID, subjobLimit)
@@ -146,7 +146,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			c.order.shares.charge(j)
 			return true
 		}
-		if fits && c.future != nil && c.preempt(j, cl) {
+		if fits && c.preempt(j, cl) {
 			return false
 		}
 		if fits {

@@ -29,7 +29,7 @@ const (
 // decide answers for the reservations that want vnodes, in the order of their submission. Queued jobs do not stand in
 // their way.
 func (c *cycle) decide() {
-	if c.future == nil || !c.view.Server().Scheduling() {
+	if c.view.ReservationCount() == 0 || !c.view.Server().Scheduling() {
 		return
 	}
 	for r := range c.view.Reservations() {

@@ -8,10 +8,11 @@
 // requests nothing has been freed for since they fitted nowhere (stuck.go). What a
 // Planner keeps never shows in a plan.
 //
-// Where there are reservations, a cycle has a calendar (cluster/sched/calendar) of the
-// vnodes that it looks at: reservations are decided against it before any job, jobs
-// outside start only where they leave what is promised, and jobs that come next are
-// promised their places in it, too. Without reservations there is none, and it costs nothing.
+// A cycle has a calendar (cluster/sched/calendar) of the vnodes that it looks at:
+// reservations are decided against it before any job, jobs outside start only where
+// they leave what is promised, and jobs that come next are promised their places in it, too.
+// Reservations count on runs to end as late as they may, jobs that come next as soon as
+// is expected (soft_walltime). Where nothing is promised no calendar is read, and it costs nothing.
 // A planner keeps the calendars, too, and reads anew those of vnodes of which something has changed, or has come to its time.
 //
 // Jobs of queues that want it keep slots and memory while they wait (reserving.go): what is free then (greedy.go), or a part of what they

@@ -108,7 +108,7 @@ func Explain(v *state.View, j *state.Job, loads *Loads) *Explanation {
 		e.startsAt(c, at, where)
 	} else if e.Shut == nil {
 		if t, ok := c.estimate(j, cl, c.now); ok {
-			e.startsAt(c, t.start, t.run.placed.String())
+			e.startsAt(c, t.start, t.placed.String())
 		}
 	}
 	c.look(e, j, cl, c.outside())

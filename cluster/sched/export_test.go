@@ -60,9 +60,6 @@ func (p *Planner) Foreseen(v *state.View, now pbs.Time) (lines []string) {
 	p.prepare(v, now)
 	c := p.begin(v, now)
 	f := c.future
-	if f == nil {
-		return nil
-	}
 	for vn := range v.Vnodes() {
 		s := f.of(vn, true)
 		lines = append(lines, fmt.Sprint(vn.Name, s.busy))
@@ -115,9 +112,6 @@ func (p *Planner) Estimates(v *state.View, now pbs.Time) (onOne, walked, again [
 	waits := p.prepare(v, now)
 	c := p.begin(v, now)
 	c.run(newLanes(waits, p.lineup.sorted, &p.order))
-	if c.future == nil {
-		return nil, nil, nil
-	}
 	walk := func(enough fitness) bool { return c.ahead(false, enough) }
 	for of := range v.Classes() {
 		for j := range v.JobsOf(of) {
@@ -125,9 +119,9 @@ func (p *Planner) Estimates(v *state.View, now pbs.Time) (onOne, walked, again [
 			if c.inside(of.Queue) != nil || !c.oneHost(cl) {
 				continue
 			}
-			tell := func(t top, ok bool) string { return fmt.Sprint(j.ID, ok, t.start, t.run) }
+			tell := func(t top, ok bool) string { return fmt.Sprint(j.ID, ok, t.start, t.until, t.placed) }
 			walked = append(walked, tell(c.estimateBy(j, cl, now, walk)))
-			onOne = append(onOne, tell(c.estimateAhead(j, cl, now)))
+			onOne = append(onOne, tell(c.estimate(j, cl, now)))
 			again = append(again, tell(c.estimateBy(j, cl, now, walk)))
 		}
 	}

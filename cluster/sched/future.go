@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"iter"
 	"slices"
 
 	"rampart/cluster/sched/calendar"
@@ -11,8 +10,8 @@ import (
 	"rampart/fsm/state"
 )
 
-// A future is what a cycle knows of times to come where there are reservations. The calendar of a vnode is read when it
-// is first asked for, and kept for later cycles: see kept.
+// A future is what a cycle knows of times to come. The calendar of a vnode is read when it is first asked for, and kept for later cycles:
+// see kept. Where nothing is promised none is.
 type future struct {
 	view   *state.View
 	now    pbs.Time
@@ -20,6 +19,7 @@ type future struct {
 	pooled bool            // vnodes share amounts of others
 	begins []pbs.Time      // when reservations begin that do not have their vnodes yet, sorted
 	starts []pbs.Time      // when top jobs are to start, sorted
+	unread []promised      // what the cycle has given that is in no calendar yet, since none was asked for
 	held   []pbs.VnodeName // of which somebody was given something in this cycle
 	own    []event         // of the vnodes that the cycle has changed, in their order; nil: they were not needed since
 	lefts  []left          // runs that are taken to be gone
@@ -38,20 +38,8 @@ type conflict struct {
 	why   state.Wait
 }
 
-// newFuture returns nil where there are no reservations, and no runs that hold less as time passes.
+// newFuture returns what is known of times to come.
 func newFuture(k *kept, v *state.View, now pbs.Time) *future {
-	for range v.Reservations() {
-		return futureOf(k, v, now)
-	}
-	if v.Fades() { // what is free later is not only what runs give back at their ends
-		return futureOf(k, v, now)
-	}
-	k.forget()
-	return nil
-}
-
-// futureOf returns what is known of times to come, reservations or not.
-func futureOf(k *kept, v *state.View, now pbs.Time) *future {
 	f := &future{view: v, now: now, kept: k, places: map[*state.Reservation]spec.Place{}}
 	for range v.Sharers() {
 		f.pooled = true
@@ -65,6 +53,12 @@ func futureOf(k *kept, v *state.View, now pbs.Time) *future {
 	f.begins, f.tooLong = k.beginsFrom(now), k.conflicts()
 	return f
 }
+
+// promises tells whether anything begins later.
+func (f *future) promises() bool { return len(f.begins)+len(f.starts) > 0 }
+
+// shifts tells whether what is free changes by more than starts and ends of jobs.
+func (c *cycle) shifts() bool { return c.view.ReservationCount() > 0 || c.view.Fades() }
 
 // begun tells whether the present occurrence of a reservation has its vnodes.
 func begun(r *state.Reservation) bool { return r.Started() || r.Running() }
@@ -121,6 +115,7 @@ func (f *future) beginning(s span) []pbs.Time {
 
 // of returns the calendar of a vnode, with its runs only where somebody is to get something of it, or if all is wanted.
 func (f *future) of(vn *state.Vnode, all bool) *foreseen {
+	f.settle()
 	s := f.kept.vnodes[vn.Name]
 	if s == nil || !s.holds(vn, f.now) {
 		s = f.kept.anew(s, vn, f.now)
@@ -140,6 +135,7 @@ func (f *future) of(vn *state.Vnode, all bool) *foreseen {
 
 // at is of for a node of a world.
 func (f *future) at(w *world, i int, all bool) *foreseen {
+	f.settle()
 	kind := 0
 	if w.idle {
 		kind = 1
@@ -328,88 +324,10 @@ func (f *future) amounts(vn, from *state.Vnode, items resource.List) []calendar.
 	return all
 }
 
-// add notes what somebody is to have of vnodes.
-func (f *future) add(h calendar.Hold, placed spec.ExecVnode, place spec.Place) {
-	for _, ch := range placed {
-		for _, part := range ch.Parts {
-			vn, ok := f.view.Vnode(part.Vnode)
-			if !ok {
-				continue
-			}
-			one := h
-			one.Alone, one.Host = vn.AloneFor(place), vn.HostAloneFor(place)
-			f.hold(vn, vn, one, part.Items)
-			if f.pooled {
-				for _, it := range part.Items {
-					if target := f.view.Pool(vn, it.Name); target != nil && target.Name != vn.Name {
-						one.Alone, one.Host = false, false
-						f.hold(target, vn, one, resource.List{it})
-					}
-				}
-			}
-		}
-	}
-}
-
-// holdOf returns what a job is to have from a time on.
-func holdOf(k calendar.Kind, j *state.Job, from pbs.Time, until span) calendar.Hold {
-	return calendar.Hold{From: from, Until: until.last, Expected: until.expected, Kind: k, By: string(j.ID)}
-}
-
-func (f *future) hold(vn, from *state.Vnode, h calendar.Hold, items resource.List) {
-	s := f.changing(vn)
-	f.held = append(f.held, vn.Name)
-	h.Items = f.amounts(vn, from, items)
-	s.busy = s.busy || h.From > f.now
-	s.Add(&h)
-}
-
-// drop takes away what a reservation is to have of the vnodes of some assignments, and returns it.
-func (f *future) drop(r *state.Reservation, all iter.Seq[string]) (gone []left) {
-	done := map[pbs.VnodeName]bool{}
-	take := func(vn *state.Vnode) {
-		if done[vn.Name] {
-			return
-		}
-		done[vn.Name] = true
-		s := f.changing(vn)
-		for _, h := range s.Take(func(h *calendar.Hold) bool { return h.Kind.Reserves() && h.By == string(r.ID) }) {
-			gone = append(gone, left{of: s, was: h})
-		}
-	}
-	last := ""
-	for nodes := range all {
-		if nodes == last {
-			continue
-		}
-		last = nodes
-		for _, ch := range nodesOf(nodes) {
-			for _, part := range ch.Parts {
-				vn, ok := f.view.Vnode(part.Vnode)
-				if !ok {
-					continue
-				}
-				take(vn)
-				if f.pooled {
-					for _, it := range part.Items {
-						if target := f.view.Pool(vn, it.Name); target != nil {
-							take(target)
-						}
-					}
-				}
-			}
-		}
-	}
-	return gone
-}
-
 // conflict returns what is said of a job that fits but for what others are to have.
 func (c *cycle) conflict(cl *class) state.Wait {
 	if why, kept := c.blockedByKept(cl); kept {
 		return why
-	}
-	if c.future == nil {
-		return because(state.WaitTop)
 	}
 	return c.future.tooLong[cl].why
 }

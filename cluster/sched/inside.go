@@ -59,7 +59,7 @@ func (q *queuesOfReservations) follow(v *state.View) {
 
 // inside returns what the jobs of a queue have that belongs to a reservation, nil if it belongs to none.
 func (c *cycle) inside(queue pbs.QueueName) *inside {
-	if c.future == nil || !c.planner.reserved.names[queue] {
+	if !c.planner.reserved.names[queue] {
 		return nil
 	}
 	in, known := c.insides[queue]
@@ -73,6 +73,7 @@ func (c *cycle) inside(queue pbs.QueueName) *inside {
 		in = newInside(c.view, r)
 		in.world.loads, in.idle.loads = c.planner.loads, c.planner.loads
 		in.world.unnamed = func(vn *state.Vnode, def resource.Def) int64 { return c.future.beside(vn.Name, def, r.End) }
+		c.future.settle()
 		in.seen = len(c.future.held)
 	}
 	c.insides[queue] = in
@@ -96,6 +97,7 @@ func (f *future) beside(name pbs.VnodeName, def resource.Def, end pbs.Time) int6
 
 // renew counts again what is left beside the reservation on vnodes of which others were given something in this cycle.
 func (in *inside) renew(f *future) {
+	f.settle()
 	names := f.held[in.seen:]
 	in.seen = len(f.held)
 	if f.pooled && len(names) > 0 { // more vnodes than these have changed

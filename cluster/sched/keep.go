@@ -52,9 +52,6 @@ func (c *cycle) moved(placed spec.ExecVnode) {
 		return
 	}
 	c.future.touch(c.free, placed.Vnodes())
-	if len(c.tops) > 0 && c.future == nil {
-		c.tighten(placed.Vnodes())
-	}
 }
 
 // realWorld is what is free if nothing is kept.
@@ -171,7 +168,31 @@ func (c *cycle) lessen(k *keep) {
 			left = append(left, part)
 		}
 	}
+	c.future.unkeep(k)
 	k.of.next.Held, k.placed = left, r.placed(left)
+	c.foresees(k)
+}
+
+// foresees puts what is kept into the calendar, until its job is taken to end.
+func (c *cycle) foresees(k *keep) {
+	until := span{c.now + unending, calendar.Forever}
+	if long, known := c.runtime(k.of.job); known && k.est != 0 {
+		until = span{k.est + long, k.est + long}
+	}
+	h := holdOf(calendar.Kept, k.of.job, c.now, until)
+	if was := k.of.was; was != nil && len(was.Held) > 0 {
+		h.From = min(was.Since, c.now)
+	}
+	c.future.add(h, k.placed, spec.Place{})
+}
+
+// unkeep takes it out again.
+func (f *future) unkeep(k *keep) {
+	for _, name := range k.placed.Vnodes() {
+		if vn, ok := f.view.Vnode(name); ok {
+			f.changing(vn).Take(func(h *calendar.Hold) bool { return h.Kind == calendar.Kept && h.By == string(k.of.job.ID) })
+		}
+	}
 }
 
 // backfills tells whether jobs of a queue may use what others are to have later.
@@ -213,21 +234,6 @@ func (c *cycle) blockedByKept(cl *class) (state.Wait, bool) {
 		r.whys[cl] = why
 	}
 	return why, true
-}
-
-// keptRuns are what is kept as runs: its jobs start, as far as anybody knows, and end.
-func (c *cycle) keptRuns() (all []run) {
-	if c.reserving == nil {
-		return nil
-	}
-	for _, k := range c.reserving.keeps {
-		end := c.now + unending
-		if long, known := c.runtime(k.of.job); known && k.est != 0 {
-			end = k.est + long
-		}
-		all = append(all, run{end, k.placed, k.alone, k.bounds})
-	}
-	return all
 }
 
 // allKeptFrom tells whether all jobs of a line wait since there is no room for them beside what is kept for others, and know it already.

@@ -100,6 +100,9 @@ func (k *kept) follow(v *state.View) {
 
 // followRuns drops the calendars of runs that end at another time than before.
 func (k *kept) followRuns(v *state.View) {
+	if len(k.runs) == 0 {
+		return
+	}
 	for j := range v.JobsChanged(k.index+1, 0, 0) {
 		run, known := k.runs[j.ID]
 		if !known {

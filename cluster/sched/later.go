@@ -87,8 +87,9 @@ func (w *world) happen(e event) {
 	}
 }
 
-// estimateAhead is estimate where there are reservations: what they are to have is kept for them.
-func (c *cycle) estimateAhead(j *state.Job, cl *class, since pbs.Time) (top, bool) {
+// estimate finds the first time, not before since, at which the class fits for as long as a job of it runs. What others were promised is
+// kept for them.
+func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
 	if since <= c.now && c.oneHost(cl) {
 		return c.estimateBy(j, cl, since, func(enough fitness) bool { return c.aheadOnOne(cl, enough) })
 	}
@@ -98,7 +99,7 @@ func (c *cycle) estimateAhead(j *state.Job, cl *class, since pbs.Time) (top, boo
 // fitness tells whether what is free in a world at a time, and stays so, is enough.
 type fitness func(w *world, at pbs.Time) bool
 
-// estimateBy is estimateAhead by what goes through the times to come.
+// estimateBy is estimate by what goes through the times to come.
 func (c *cycle) estimateBy(j *state.Job, cl *class, since pbs.Time, ahead func(fitness) bool) (top, bool) {
 	var t top
 	long, likely, short := walltime(j), expected(j), least(j)
@@ -113,7 +114,7 @@ func (c *cycle) estimateBy(j *state.Job, cl *class, since pbs.Time, ahead func(f
 		until := spanFrom(start, likely, long)
 		placed, ok := w.findWithin(cl, c.future.windowAt(at, until))
 		if ok {
-			t = top{j, start, run{until.expected, placed, w.isExclusive(placed, cl), cl.bounds}, until.last, nil}
+			t = top{j, start, until, placed}
 		}
 		return ok
 	}
@@ -134,32 +135,13 @@ func (f *future) windowAt(at pbs.Time, until span) *window {
 
 // promise keeps for a top job what it is to have.
 func (c *cycle) promise(t top) {
-	c.future.add(holdOf(calendar.Top, t.job, t.start, span{t.run.end, t.last}), t.run.placed, t.job.Placement())
+	c.future.add(holdOf(calendar.Top, t.job, t.start, t.until), t.placed, t.job.Placement())
 	c.future.starts = noted(c.future.starts, t.start)
-	c.future.touch(c.free, t.run.placed.Vnodes())
-}
-
-// resumeAhead is resumeLater where there are reservations.
-func (c *cycle) resumeAhead(j *state.Job, placed spec.ExecVnode, left pbs.Time) {
-	goesOn := func(w *world, at pbs.Time) bool {
-		start, ok := c.hours.opens(j, at, leftExpected(j))
-		until := spanFrom(start, leftExpected(j), left)
-		if !ok || !w.hasWithin(placed, c.future.windowAt(at, until)) {
-			return false
-		}
-		c.keepResumption(top{j, start, run{until.expected, placed, false, nil}, until.last, nil})
-		return true
-	}
-	if start, ok := c.hours.opens(j, c.now, leftExpected(j)); ok && (start == c.now || !goesOn(c.free, c.now)) {
-		c.ahead(false, goesOn)
-	}
+	c.future.touch(c.free, t.placed.Vnodes())
 }
 
 // openFor makes sure that what suspended jobs want back is counted before anything is placed.
 func (c *cycle) openFor(all []stopped) {
-	if c.future == nil {
-		return
-	}
 	for _, s := range all {
 		gone, err := c.view.LeftBySuspension(s.job)
 		if err != nil {

@@ -1,67 +1,12 @@
 package sched
 
 import (
-	"maps"
 	"slices"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 )
-
-// tighten brings the world of jobs that outlast the start of a top up to what is free now
-// and then; on the hosts of some vnodes only, if there are any.
-func (c *cycle) tighten(vnodes []pbs.VnodeName) {
-	if vnodes != nil {
-		c.tight.slots.extra = maps.Clone(c.free.slots.extra)
-	} else {
-		c.tight = c.free.copyTo(c.tight)
-		for h := range c.tight.hosts {
-			c.tightenHost(h)
-		}
-		return
-	}
-	done := map[int]bool{}
-	for _, name := range vnodes {
-		if i, ok := c.tight.byVnode[name]; ok && !done[c.tight.nodes[i].host] {
-			done[c.tight.nodes[i].host] = true
-			c.tightenHost(c.tight.nodes[i].host)
-		}
-	}
-}
-
-func (c *cycle) tightenHost(h int) {
-	host := &c.tight.hosts[h]
-	host.shut, host.jobs = c.free.hosts[h].shut, c.free.hosts[h].jobs
-	for _, t := range c.tops {
-		host.shut = host.shut || t.shadow.hosts[h].shut
-		host.jobs = max(host.jobs, t.shadow.hosts[h].jobs)
-	}
-	for _, i := range host.nodes {
-		n := &c.tight.nodes[i]
-		n.usable, n.jobs = c.free.nodes[i].usable, c.free.nodes[i].jobs
-		for _, t := range c.tops {
-			n.usable = n.usable && t.shadow.nodes[i].usable
-			n.jobs = max(n.jobs, t.shadow.nodes[i].jobs)
-		}
-		for _, col := range c.tight.columns {
-			at := col.at(i)
-			if at < 0 {
-				continue
-			}
-			if now := c.free.columns.of(col.def.Name); now != nil {
-				col.free[at] = now.free[at]
-			}
-			for _, t := range c.tops {
-				if then := t.shadow.columns.of(col.def.Name); then != nil {
-					col.free[at] = min(col.free[at], then.free[at])
-				}
-			}
-			col.moved = col.pools != nil
-		}
-	}
-	c.tight.reset(h)
-}
 
 // isExclusive tells whether a job of the class has a vnode of those for itself.
 func (w *world) isExclusive(placed spec.ExecVnode, c *class) bool {

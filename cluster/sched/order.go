@@ -74,7 +74,7 @@ func depthOf(v *state.View, set settings) int {
 		return 0
 	}
 	if text := s.Get("backfill_depth"); text != "" {
-		return int(min(s.Int("backfill_depth"), mostTops))
+		return int(s.Int("backfill_depth"))
 	}
 	return 1
 }
@@ -93,8 +93,7 @@ func depthsOf(v *state.View, set settings) map[pbs.QueueName]int {
 		if all == nil {
 			all = map[pbs.QueueName]int{}
 		}
-		n, _ := strconv.Atoi(text)
-		all[q.Name] = min(n, mostTops)
+		all[q.Name], _ = strconv.Atoi(text)
 	}
 	return all
 }

@@ -88,14 +88,11 @@ func (o *Outlook) cycle(about *state.Job) (*cycle, *class) {
 		cl = o.planner.classFor(about, o.planner.class(o.view, &state.Class{Select: about.SchedSelect, Place: place, Queue: about.Queue, More: about.More()}))
 	}
 	c := o.planner.begin(o.view, o.now)
-	if c.future == nil {
-		c.future = futureOf(&o.planner.kept, o.view, o.now)
-	}
 	for j, placed := range o.tops() {
 		if about == nil || j.ID != about.ID {
 			at := j.EstimatedStart()
 			until := spanFrom(at, expected(j), walltime(j))
-			c.keepRoom(top{j, at, run{until.expected, placed, false, nil}, until.last, nil})
+			c.keepRoom(top{j, at, until, placed})
 		}
 	}
 	c.keepAll(about)
@@ -116,12 +113,6 @@ func (c *cycle) keepAll(about *state.Job) {
 		cl := c.planner.classFor(j, c.planner.class(c.view, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, More: j.More()}))
 		est := j.EstimatedStart()
 		c.keeps(c.reserving.waiter(j), cl, j.Pending.Held, est)
-		until := span{c.now + unending, calendar.Forever}
-		if long, known := c.runtime(j); known && est != 0 {
-			until = span{est + long, est + long}
-		}
-		h := holdOf(calendar.Kept, j, min(j.Pending.Since, c.now), until)
-		c.future.add(h, c.reserving.placed(j.Pending.Held), spec.Place{})
 	}
 }
 
@@ -157,8 +148,8 @@ func (c *cycle) fit(j *state.Job, cl *class) (Fit, bool) {
 			return Fit{c.now, placed}, true
 		}
 	}
-	t, ok := c.estimateAhead(j, cl, c.now)
-	return Fit{t.start, t.run.placed}, ok
+	t, ok := c.estimate(j, cl, c.now)
+	return Fit{t.start, t.placed}, ok
 }
 
 // end takes a run out of the world and of the calendar. One in a reservation leaves its part to that.

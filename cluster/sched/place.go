@@ -9,17 +9,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// place gives the class vnodes: of the first host on which all of it fits, else of several.
-func (w *world) place(c *class) (spec.ExecVnode, bool) {
-	placed, ok := w.find(c)
-	if !ok {
-		return nil, false
-	}
-	w.settle(c)
-	return placed, true
-}
-
-// placeFor gives the class vnodes for a job: if there is room elsewhere, not those of hosts that have
+// placeFor gives the class vnodes for a job, of the first host on which all of it fits, else of several: if there is room elsewhere, not those of hosts that have
 // failed to start it.
 func (w *world) placeFor(j *state.Job, c *class) (spec.ExecVnode, bool) {
 	placed, ok := w.findFor(j, c)

@@ -141,10 +141,7 @@ type cycle struct {
 	score      float64                // its value of job_sort_formula, by which it has its turn
 	yields     uint8                  // soft limits to which an array has come with its last subjob
 	tops       []top
-	tight      *world                       // what jobs may have that outlast the start of a top job
-	delaying   map[*class]bool              // classes of which no job fits that outlasts it
-	runs       []run                        // planned in this cycle
-	under      []run                        // under way; nil: not yet looked up
+	ends       pbs.Time                     // when the job is expected to end that was given vnodes last
 	foreseen   map[pbs.JobID]bool           // jobs that have their start foretold in this cycle: whether they are tops
 	topsOf     map[pbs.QueueName]int        // tops that count towards the depth of a queue, or of all that have none
 	hopeless   map[*class]bool              // classes for which there is none
@@ -158,7 +155,7 @@ type cycle struct {
 	lowly      *int64      // the lowest level of a running job; nil: it was not looked up yet
 	standing   int         // suspended jobs that stay so
 	stopped    []stopped   // suspended jobs that wait to be resumed and were not looked at, in their order
-	future     *future     // nil: there are no reservations
+	future     *future
 	insides    map[pbs.QueueName]*inside
 	bare       *world // on which nothing is held; nil: it was not needed yet
 	passing    passing

@@ -237,14 +237,14 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	p.scratch.watch, p.scratch.orderings = &p.taken, &orderings{of: p.all, list: map[string][]int{}}
 	clear(p.reasons)
 	f := newFuture(&p.kept, v, now)
-	if f != nil {
+	if v.ReservationCount() > 0 {
 		p.ready(v)
 	}
 	return &cycle{
 		future: f, reserving: p.reserving(v, now),
 		hours: p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
 		queues: map[pbs.QueueName]bool{}, reasons: p.reasons, limiter: newLimiter(), rooms: map[uint64]*int{},
-		order: &p.order, softs: map[pbs.QueueName]bool{}, fills: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, foreseen: map[pbs.JobID]bool{}, blocked: map[pbs.QueueName]*state.Job{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{}, outrun: map[pbs.JobID]bool{},
+		order: &p.order, softs: map[pbs.QueueName]bool{}, fills: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, foreseen: map[pbs.JobID]bool{}, blocked: map[pbs.QueueName]*state.Job{}, begun: map[uint64]uint32{}, hopeless: map[*class]bool{}, outrun: map[pbs.JobID]bool{},
 	}
 }
 

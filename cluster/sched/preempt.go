@@ -117,17 +117,8 @@ func (c *cycle) anyMayPreempt(queue pbs.QueueName) bool {
 }
 
 // outlasted counts the top jobs that a job would delay if it got what they are to have.
-func (c *cycle) outlasted(j *state.Job) (m met) {
-	if c.future != nil {
-		return c.future.before(c.future.end(j, walltime(j)))
-	}
-	end := c.now + walltime(j)
-	for _, t := range c.tops {
-		if end > t.start {
-			m.jobs++
-		}
-	}
-	return m
+func (c *cycle) outlasted(j *state.Job) met {
+	return c.future.before(c.future.end(j, walltime(j)))
 }
 
 // overcome preempts by the first method that helps the job. Those that must go, go in any case;
@@ -294,10 +285,8 @@ func (c *cycle) release(w *world, v *victim, method int) {
 
 // findFor finds room for the job for which others are to be preempted, for as long as it runs.
 func (c *cycle) findFor(w *world, cl *class) (placed spec.ExecVnode, ok bool) {
-	var win *window
-	if c.future != nil {
-		win = c.future.window(c.future.end(c.preemption.preemptor, walltime(c.preemption.preemptor)))
-	}
+	j := c.preemption.preemptor
+	win := c.future.window(c.future.end(j, walltime(j)))
 	w.within(win, func() { placed, ok = w.find(cl) })
 	return placed, ok
 }
@@ -315,9 +304,6 @@ func (c *cycle) take(j *state.Job, a attempt, q quarry) {
 	c.free.reserve(q.placed, a.class)
 	c.future.touch(c.free, q.placed.Vnodes())
 	c.planned(j)
-	if len(c.tops) > 0 && c.future == nil {
-		c.tighten(q.placed.Vnodes())
-	}
 }
 
 // reserve takes of what a job will get that which is free already.

@@ -33,8 +33,8 @@ func (c *cycle) catch(j *state.Job, a attempt, method int, must []*victim) (quar
 	return quarry{}, false
 }
 
-// rehearse tells whether the job can start where it was placed once its victims are preempted, and delays no top job
-// there.
+// rehearse tells whether the job can start where it was placed once its victims are preempted. That place was looked for beside what
+// top jobs and reservations are to have.
 func (c *cycle) rehearse(j *state.Job, q quarry) bool {
 	if planted.Bug == planted.EndlessPreemption {
 		return true
@@ -47,28 +47,7 @@ func (c *cycle) rehearse(j *state.Job, q quarry) bool {
 		c.log(pbs.LogDebug, j.ID, "Nobody is preempted for it: "+err.Error())
 		return false
 	}
-	if c.future != nil {
-		return true // where it was placed was looked for beside what they are to have
-	}
-	end := c.now + walltime(j)
-	for _, t := range c.tops {
-		if end > t.start && !c.leavesAlone(t, j, q) {
-			return false
-		}
-	}
 	return true
-}
-
-// leavesAlone tells whether a job that outlasts the start of a top job, and gets what its victims have, leaves that
-// its own.
-func (c *cycle) leavesAlone(t top, j *state.Job, q quarry) bool {
-	w := t.shadow.copyTo(nil)
-	for _, v := range q.victims {
-		if endOf(v.job, c.now) > t.start {
-			w.release(c.leaves(v, q.method))
-		}
-	}
-	return w.has(q.placed) && w.beside(q.placed, j.Placement())
 }
 
 // beside tells whether a job that was placed would have for itself what it wants for itself.

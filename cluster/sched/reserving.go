@@ -230,6 +230,7 @@ func (c *cycle) keeps(w *waiter, cl *class, parts []state.Kept, est pbs.Time) {
 	k := &keep{of: w, est: est, alone: c.free.isExclusive(r.placed(parts), cl), placed: r.placed(parts), bounds: cl.bounds}
 	r.keeps = append(r.keeps, k)
 	c.withhold(k)
+	c.foresees(k)
 	if k.alone {
 		for _, part := range parts {
 			n := &c.free.nodes[c.free.byVnode[part.Vnode]]

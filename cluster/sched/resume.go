@@ -59,7 +59,7 @@ func (c *cycle) resume(level int64) {
 			}
 			c.explainStopped(j, why)
 		}
-		if c.order.enforce && c.started(j.Queue) && j.MayBeTop() && len(c.tops) < mostTops && c.inside(j.Queue) == nil {
+		if c.order.enforce && c.started(j.Queue) && j.MayBeTop() && c.inside(j.Queue) == nil {
 			c.resumeLater(j)
 		}
 	}
@@ -123,22 +123,17 @@ func (c *cycle) resumeLater(j *state.Job) {
 		return
 	}
 	placed := leaving(gone).placed
-	left := leftOf(j)
-	if c.future != nil {
-		c.resumeAhead(j, placed, left)
-		return
-	}
 	goesOn := func(w *world, at pbs.Time) bool {
 		start, ok := c.hours.opens(j, at, leftExpected(j))
-		if !ok || !w.has(placed) {
+		until := spanFrom(start, leftExpected(j), leftOf(j))
+		if !ok || !w.hasWithin(placed, c.future.windowAt(at, until)) {
 			return false
 		}
-		w.occupy(placed, nil)
-		c.keepResumption(top{j, start, run{start + left, placed, false, nil}, 0, w})
+		c.keepResumption(top{j, start, until, placed})
 		return true
 	}
-	if start, ok := c.hours.opens(j, c.now, leftExpected(j)); ok && (start == c.now || !goesOn(c.besideTops(), c.now)) {
-		c.later(goesOn)
+	if start, ok := c.hours.opens(j, c.now, leftExpected(j)); ok && (start == c.now || !goesOn(c.free, c.now)) {
+		c.ahead(false, goesOn)
 	}
 }
 
@@ -200,28 +195,20 @@ func (c *cycle) regain(j *state.Job) (why state.Wait, short bool) {
 		if w = in.world; !in.runs {
 			return because(state.WaitQueueStopped), true
 		}
-	} else if c.future != nil {
+	} else {
 		win = c.future.window(until)
 	}
 	if !w.givesAll(gone, place, nil) {
 		return c.lacksBack(w, gone), true
 	}
-	beside := w == c.free && c.future == nil && slices.ContainsFunc(c.tops, func(t top) bool { return t.start < until.expected })
-	if win != nil && !w.givesAll(gone, place, win) || beside && !c.tight.givesAll(gone, place, nil) {
+	if win != nil && !w.givesAll(gone, place, win) {
 		return because(state.WaitTop), true
 	}
 	back := leaving(gone)
 	w.regive(gone, place)
-	switch {
-	case w != c.free:
-	case c.future != nil:
+	if w == c.free {
 		c.future.add(holdOf(calendar.Run, j, c.now, until), back.placed, place)
 		c.future.touch(c.free, back.placed.Vnodes())
-	case len(c.tops) > 0:
-		for i := range c.tops {
-			c.tops[i].shadow.regive(gone, place)
-		}
-		c.tighten(back.placed.Vnodes())
 	}
 	return state.Wait{}, false
 }

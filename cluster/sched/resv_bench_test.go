@@ -15,28 +15,11 @@ import (
 	"rampart/fsm/state"
 )
 
-// reservedStore has 10,000 vnodes, each with a run, and 2,000 reservations of four of them each, of which 500 have 30 occurrences.
+// reservedStore is a runningStore with 2,000 reservations of four vnodes each, of which 500 have 30 occurrences.
 func reservedStore(jobs, classes int) *state.Store {
-	s := bigStore(jobs, classes, 10_000, false)
+	s := runningStore(jobs, classes)
 	tx := s.Tx()
-	for j := range s.View().Jobs() { // half of them end before reservations begin
-		next := *j
-		next.Resources = next.Resources.Set("walltime", fmt.Sprintf("%d:00", 10+15*(j.Seq%8)))
-		tx.PutJob(&next)
-	}
-	i := 0
-	for vn := range s.View().Vnodes() {
-		seq := tx.NextJob()
-		next, id := *vn, pbs.NewJobID(seq, "srv")
-		next.Assigned = resource.List{}.Set("mem", "1048576kb").Set("ncpus", "32")
-		next.Jobs = []state.VnodeJob{{Job: id, RunCount: 1, Items: next.Assigned}}
-		tx.PutVnode(&next)
-		tx.PutJob(&state.Job{
-			ID: id, Seq: seq, State: pbs.Running, Queue: "workq", RunCount: 1, Run: &state.Run{Number: 1, MS: vn.Host}, Started: start,
-			Resources: resource.List{}.Set("walltime", fmt.Sprintf("%d:00:00", 1+seq%50)),
-		})
-	}
-	for i = range 2000 {
+	for i := range 2000 {
 		count, long := 1, secs(7200)
 		if i%4 == 0 {
 			count = 30
@@ -55,6 +38,31 @@ func reservedStore(jobs, classes int) *state.Store {
 		}
 		r.Start, r.End = r.Occurrences[0].Start, r.Occurrences[0].Start+long
 		tx.PutReservation(r)
+	}
+	s.Commit(tx)
+	s.Publish()
+	return s
+}
+
+// runningStore has 10,000 vnodes, each with a run.
+func runningStore(jobs, classes int) *state.Store {
+	s := bigStore(jobs, classes, 10_000, false)
+	tx := s.Tx()
+	for j := range s.View().Jobs() { // half of them end before reservations begin
+		next := *j
+		next.Resources = next.Resources.Set("walltime", fmt.Sprintf("%d:00", 10+15*(j.Seq%8)))
+		tx.PutJob(&next)
+	}
+	for vn := range s.View().Vnodes() {
+		seq := tx.NextJob()
+		next, id := *vn, pbs.NewJobID(seq, "srv")
+		next.Assigned = resource.List{}.Set("mem", "1048576kb").Set("ncpus", "32")
+		next.Jobs = []state.VnodeJob{{Job: id, RunCount: 1, Items: next.Assigned}}
+		tx.PutVnode(&next)
+		tx.PutJob(&state.Job{
+			ID: id, Seq: seq, State: pbs.Running, Queue: "workq", RunCount: 1, Run: &state.Run{Number: 1, MS: vn.Host}, Started: start,
+			Resources: resource.List{}.Set("walltime", fmt.Sprintf("%d:00:00", 1+seq%50)),
+		})
 	}
 	s.Commit(tx)
 	s.Publish()
@@ -122,23 +130,41 @@ func BenchmarkPlanner_Reserved(b *testing.B) {
 func BenchmarkPlanner_ReservedEvent(b *testing.B) {
 	for _, strict := range []bool{false, true} {
 		b.Run(fmt.Sprintf("strict=%v", strict), func(b *testing.B) {
-			c := newBusy(strict)
-			m := newMeasured()
-			running := slices.Collect(c.store.View().Running())
-			runtime.GC() // of what the filling of the vnodes has left
-			for i := 0; b.Loop(); i++ {
-				b.StopTimer()
-				c.now += secs(1)
-				c.run(&command.DeleteJob{Job: running[(i*7919)%len(running)].ID, Force: true})
-				v := c.store.Publish()
-				b.StartTimer()
-				var p sched.Plan
-				m.take(func() { p = c.planner.Plan(v, c.now) })
-				b.StopTimer()
-				c.apply(p)
-				b.StartTimer()
+			newBusy(strict).event(b)
+		})
+	}
+}
+
+// event measures the cycle after one run has ended.
+func (c *busy) event(b *testing.B) {
+	m := newMeasured()
+	running := slices.Collect(c.store.View().Running())
+	runtime.GC() // of what the filling of the vnodes has left
+	for i := 0; b.Loop(); i++ {
+		b.StopTimer()
+		c.now += secs(1)
+		c.run(&command.DeleteJob{Job: running[(i*7919)%len(running)].ID, Force: true})
+		v := c.store.Publish()
+		b.StartTimer()
+		var p sched.Plan
+		m.take(func() { p = c.planner.Plan(v, c.now) })
+		b.StopTimer()
+		c.apply(p)
+		b.StartTimer()
+	}
+	m.report(b)
+}
+
+// BenchmarkPlanner_TopsEvent is that without reservations, with no, one and many top jobs.
+func BenchmarkPlanner_TopsEvent(b *testing.B) {
+	for _, depth := range []int{0, 1, 64, 1000} {
+		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
+			c := filled(runningStore(100_000, 5000))
+			if depth > 0 {
+				c.run(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "backfill_depth", Value: fmt.Sprint(depth)}}}})
+				c.strict()
 			}
-			m.report(b)
+			c.event(b)
 		})
 	}
 }
@@ -184,7 +210,21 @@ type busy struct {
 
 // newBusy fills the vnodes of reservedStore.
 func newBusy(strict bool) *busy {
-	c := &busy{store: reservedStore(100_000, 5000), planner: sched.NewPlanner(), index: 2, now: start}
+	c := filled(reservedStore(100_000, 5000))
+	if strict {
+		c.strict()
+	}
+	return c
+}
+
+func (c *busy) strict() {
+	c.run(&command.ManageSched{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "strict_ordering", Value: "True"}}}})
+	c.apply(c.planner.Plan(c.store.Publish(), c.now))
+}
+
+// filled has as many jobs run as can.
+func filled(s *state.Store) *busy {
+	c := &busy{store: s, planner: sched.NewPlanner(), index: 2, now: start}
 	c.run(&command.RaiseLevel{Level: command.FeatureLevel})
 	c.store.Publish()
 	c.apply(c.planner.Plan(c.store.View(), c.now))
@@ -194,10 +234,6 @@ func newBusy(strict bool) *busy {
 		if len(p.Starts) == 0 && len(p.Comments) == 0 {
 			break
 		}
-	}
-	if strict {
-		c.run(&command.ManageSched{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "strict_ordering", Value: "True"}}}})
-		c.apply(c.planner.Plan(c.store.Publish(), c.now))
 	}
 	return c
 }

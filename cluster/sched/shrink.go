@@ -62,15 +62,7 @@ func (c *cycle) placeShrunk(j *state.Job, cl *class) (placed string, long pbs.Ti
 	}
 	where, ok, fits := c.placeBeside(j, cl, long)
 	if may && !ok && fits {
-		for _, t := range c.tops {
-			long = min(long, t.start-c.now)
-		}
-		if long >= least {
-			where, ok, fits = c.placeBeside(j, cl, long)
-		}
-		if !ok && c.future != nil {
-			where, long, ok = c.shrinkAhead(j, cl, least, long)
-		}
+		where, long, ok = c.shrinkAhead(j, cl, least, long)
 	}
 	return where.String(), long, ok, fits
 }
@@ -86,7 +78,7 @@ func (c *cycle) shrinkAhead(j *state.Job, cl *class, least, most pbs.Time) (plac
 		if long = at - c.now; long < least || i < len(begins)-mostShrinks {
 			break
 		}
-		if placed, ok, _ = c.placeAhead(j, cl, long, len(c.tops) > 0 && !c.backfills(j.Queue)); ok {
+		if placed, ok, _ = c.placeBeside(j, cl, long); ok {
 			return placed, long, true
 		}
 	}

@@ -110,7 +110,7 @@ const mostKept = mostFreed / 2
 // not to fit on.
 func (c *cycle) stuckFor(l *line) bool {
 	p, f, cl := c.planner, c.future, l.class
-	if cl.stuck == 0 || cl.stuck+1 != p.cycle || p.given.lost || f == nil || f.pooled || c.reserving != nil {
+	if cl.stuck == 0 || cl.stuck+1 != p.cycle || p.given.lost || f.pooled || !f.promises() || c.reserving != nil {
 		return false
 	}
 	end := f.endOfAll(p.shortest(c.view, *l))
@@ -279,7 +279,7 @@ func (c *cycle) mayHunt(queue pbs.QueueName) bool {
 // allTooLong tells whether all jobs of a line wait since reservations are to have, or top jobs, what they would still have then, and
 // know it already.
 func (c *cycle) allTooLong(l line) bool {
-	if c.future == nil || l.alone || l.class.lines > 1 || len(c.plan.Lines) < c.lines || !c.onlyRoom() {
+	if l.alone || l.class.lines > 1 || len(c.plan.Lines) < c.lines || !c.onlyRoom() {
 		return false
 	}
 	known := c.future.tooLong[l.class]

@@ -81,12 +81,13 @@ func (c *cycle) planFor(w *waiter, cl *class, m mode) bool {
 		return at + long
 	}
 	found := false
+	ahead := c.shifts()
 	c.instants(func(at pbs.Time, now *world) bool {
 		taken := r.holds(now, at, until(at), known && c.backfills(w.job.Queue))
 		now.lower(r, taken, -1)
 		r.countPlans(now, 1)
 		var win *window
-		if c.future != nil {
+		if ahead {
 			win = &window{future: c.future, from: at, span: span{until(at), until(at)}}
 		}
 		placed, ok := now.findWithin(slim, win)
@@ -108,7 +109,7 @@ func (c *cycle) planFor(w *waiter, cl *class, m mode) bool {
 // instants goes through the ends of runs, with what they leave free then, until that will do.
 func (c *cycle) instants(enough func(at pbs.Time, now *world) bool) {
 	r := c.reserving
-	if c.future != nil {
+	if c.shifts() {
 		c.aheadFrom(r.realWorld(c), true, func(now *world, at pbs.Time) bool {
 			return at < foreverMore && enough(at, now)
 		})

@@ -126,6 +126,7 @@ type listed struct {
 // follow brings the timeline up to the calendars of the vnodes of a world. It looks at those vnodes that have changed or were noted, and at
 // those where something was to begin or end by now.
 func (t *timeline) follow(f *future, w *world) {
+	f.settle()
 	if t.events == nil || len(t.vnodes) != len(w.nodes) {
 		t.vnodes, t.lost = make([]listed, len(w.nodes)), true
 		t.renew()
@@ -223,9 +224,12 @@ func (t *timeline) list(all []event, holds []*calendar.Hold, node int32, now pbs
 		if h.From > now {
 			add(h.From, h, true, likely|certain)
 		}
-		if end := h.End(); end == h.Until || h.Kind == calendar.Top {
+		switch end := h.End(); {
+		case h.Kind == calendar.Kept: // it has nothing of the vnode for those who want to be certain
+			add(end, h, false, likely)
+		case end == h.Until || h.Kind == calendar.Top:
 			add(end, h, false, likely|certain)
-		} else {
+		default:
 			add(end, h, false, likely)
 			add(h.Until, h, false, certain)
 		}

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -17,9 +16,8 @@ import (
 type top struct {
 	job    *state.Job
 	start  pbs.Time
-	run    run
-	last   pbs.Time // when it ends at the latest; without reservations that counts for nothing
-	shadow *world   // what is free at that time beside it; nil where there are reservations, which a calendar knows
+	until  span
+	placed spec.ExecVnode
 }
 
 // A run is what a job has, or will have, until it ends.
@@ -30,12 +28,8 @@ type run struct {
 	bounds    *bounds // of its slots
 }
 
-// mostTops bounds backfill_depth: each top costs a copy of the vnodes; so does each class that
-// no end of others gives room, of which mostHopeless are looked at in a cycle.
-const (
-	mostTops     = 64
-	mostHopeless = 8
-)
+// mostHopeless bounds the classes of a cycle that no end of others gives room: for each of them all that is to come is gone through.
+const mostHopeless = 8
 
 const (
 	// unending is how long a job without a walltime is taken to run, as PBS does.
@@ -107,38 +101,7 @@ func (c *cycle) placeBeside(j *state.Job, cl *class, long pbs.Time) (placed spec
 // placeBesideTops is placeBeside, beside what is kept for jobs that wait.
 func (c *cycle) placeBesideTops(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
 	waits := len(c.tops) > 0 && !c.backfills(j.Queue) // it must not use what top jobs are to have, however short it is
-	if c.future != nil {
-		return c.placeAhead(j, cl, long, waits)
-	}
-	end := c.now + min(long, expected(j))
-	if !waits && !slices.ContainsFunc(c.tops, func(t top) bool { return end > t.start }) {
-		placed, ok = c.free.placeFor(j, cl)
-	} else {
-		if c.delaying[cl] {
-			return nil, false, true
-		}
-		if placed, ok = c.tight.placeFor(j, cl); !ok {
-			_, fits = c.free.fits(cl)
-			if fits {
-				c.delaying[cl] = true
-			}
-			return nil, false, fits
-		}
-		c.free.occupy(placed, cl)
-		for i := range c.tops {
-			c.tops[i].shadow.occupy(placed, cl)
-		}
-	}
-	if !ok {
-		return nil, false, false
-	}
-	if c.calendar() {
-		c.runs = append(c.runs, run{end, placed, c.free.isExclusive(placed, cl), cl.bounds})
-	}
-	if len(c.tops) > 0 {
-		c.tighten(placed.Vnodes())
-	}
-	return placed, true, true
+	return c.placeAhead(j, cl, long, waits)
 }
 
 // wait makes the job that does not fit a top job, if it is one, or lets nothing pass it.
@@ -232,7 +195,7 @@ func (c *cycle) expect(t top, why state.Wait, promised bool) {
 		mark = command.TopNow
 	}
 	if t.start-old > same || old-t.start > same || mark != command.TopAsBefore {
-		c.plan.Comments = append(c.plan.Comments, Comment{Job: t.job.ID, Why: why, Start: t.start, ExecVnode: t.run.placed.String(), Top: mark})
+		c.plan.Comments = append(c.plan.Comments, Comment{Job: t.job.ID, Why: why, Start: t.start, ExecVnode: t.placed.String(), Top: mark})
 	}
 }
 
@@ -262,12 +225,7 @@ func (c *cycle) demote() {
 // keepRoom keeps room for a job that others must not delay.
 func (c *cycle) keepRoom(t top) {
 	c.tops = append(c.tops, t)
-	if c.future != nil {
-		c.promise(t)
-		return
-	}
-	c.tighten(nil)
-	clear(c.delaying)
+	c.promise(t)
 }
 
 // plansFor tells whether others must not delay a job: none must be with strict ordering,
@@ -303,88 +261,5 @@ func (c *cycle) mayWait(j *state.Job, cl *class) bool {
 // mayPromise tells whether there may be one more top job of a queue and a class.
 func (c *cycle) mayPromise(queue pbs.QueueName, cl *class) bool {
 	whose, depth := c.depth(queue)
-	return c.topsOf[whose] < depth && len(c.tops) < mostTops && len(c.hopeless) < mostHopeless && !c.hopeless[cl]
-}
-
-// calendar tells whether anything may be planned for later.
-func (c *cycle) calendar() bool { return c.order.strict || c.order.starve > 0 || c.order.enforce }
-
-// estimate finds the first time, not before since, at which the class fits.
-func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
-	if c.future != nil {
-		return c.estimateAhead(j, cl, since)
-	}
-	var t top
-	fits := func(w *world, at pbs.Time) bool {
-		if at < since {
-			return false
-		}
-		start, ok := c.hours.opens(j, at, least(j))
-		if !ok {
-			return false
-		}
-		placed, ok := w.place(cl)
-		if ok {
-			t = top{j, start, run{start + expected(j), placed, w.isExclusive(placed, cl), cl.bounds}, 0, w}
-		}
-		return ok
-	}
-	switch start, ok := c.hours.opens(j, c.now, least(j)); {
-	case !ok:
-		return t, false
-	case start > c.now && fits(c.besideTops(), c.now): // it waits for that time, and for nothing else
-		return t, true
-	}
-	return t, c.later(fits)
-}
-
-// besideTops returns a copy of what is free now that has the top jobs on it.
-func (c *cycle) besideTops() *world {
-	w := c.free.copyTo(nil)
-	for _, t := range c.tops {
-		w.occupy(t.run.placed, nil)
-	}
-	return w
-}
-
-// later goes through the ends of runs until what is free then is enough. With
-// opt_backfill_fuzzy it looks at those times only that are some way apart.
-func (c *cycle) later(enough func(w *world, at pbs.Time) bool) bool {
-	w := c.besideTops()
-	runs := c.ends()
-	for _, t := range c.tops {
-		runs = append(runs, t.run)
-	}
-	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.end, b.end) })
-	looked := c.now
-	for i, r := range runs {
-		w.release(r)
-		if i+1 < len(runs) && (runs[i+1].end == r.end || runs[i+1].end < looked+c.order.fuzzy) {
-			continue
-		}
-		if looked = r.end; enough(w, r.end) {
-			return true
-		}
-	}
-	return false
-}
-
-// ends returns the runs under way and those planned in this cycle.
-func (c *cycle) ends() []run {
-	if c.under == nil {
-		c.under = []run{}
-		for i := range c.free.nodes {
-			vn := c.free.nodes[i].vnode
-			for _, held := range vn.Jobs {
-				j, ok := c.view.Job(held.Job)
-				if !ok || held.Suspended {
-					continue
-				}
-				c.under = append(c.under, run{
-					endOf(j, c.now), spec.ExecVnode{{Parts: []spec.ExecPart{{Vnode: vn.Name, Items: held.Items}}}}, held.Exclusive, c.planner.boundsOf(j),
-				})
-			}
-		}
-	}
-	return slices.Concat(c.under, c.runs, c.keptRuns())
+	return c.topsOf[whose] < depth && len(c.hopeless) < mostHopeless && !c.hopeless[cl]
 }

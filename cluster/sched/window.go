@@ -262,7 +262,7 @@ func (l *lasting) follow(free *world, h int) {
 	w.reset(h)
 }
 
-// placeAhead is placeBeside where there are reservations: they, and top jobs, have what they are to have. A job that waits for those must
+// placeAhead is placeBesideTops by the calendar: reservations, and top jobs, have what they are to have. A job that waits for those must
 // not use what they are to have, however short it is.
 func (c *cycle) placeAhead(j *state.Job, cl *class, long pbs.Time, waits bool) (placed spec.ExecVnode, ok, fits bool) {
 	f := c.future
@@ -284,12 +284,9 @@ func (c *cycle) placeAhead(j *state.Job, cl *class, long pbs.Time, waits bool) (
 	if !ok {
 		return nil, false, promised && c.conflicts(j, cl, end)
 	}
-	exclusive := c.free.isExclusive(placed, cl)
+	c.ends = is.expected
 	f.add(holdOf(calendar.Run, j, c.now, is), placed, cl.place)
 	f.touch(c.free, placed.Vnodes())
-	if c.calendar() {
-		c.runs = append(c.runs, run{is.expected, placed, exclusive, cl.bounds})
-	}
 	return placed, true, true
 }
 

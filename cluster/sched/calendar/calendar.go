@@ -68,6 +68,9 @@ func (k Kind) Runs() bool { return k == Run || k == Released || k == Kept }
 // Uses tells whether the vnode itself is used, and not but amounts of it.
 func (k Kind) Uses() bool { return k != Suspended && k != Fading }
 
+// Waits tells whether it is what a job is to have that waits.
+func (k Kind) Waits() bool { return k == Top || k == Kept }
+
 // Reserves tells whether it is what a reservation has, or is to have.
 func (k Kind) Reserves() bool { return k == Reservation || k == Pending }
 
@@ -98,15 +101,15 @@ func (h *Hold) End() pbs.Time {
 	return h.Until
 }
 
-// A Count says until when holds count, and which of them do. A top job counts until it is expected to end, or not at all.
+// A Count says until when holds count, and which of them do. A job that waits counts until it is expected to end, or not at all.
 type Count uint8
 
 // The counts. What reservations have counts in all of them.
 const (
-	Likely  Count = 1 << usual                    // runs until they are expected to end, and no top jobs
-	Planned       = Likely | 1<<tops              // and top jobs
-	Certain       = Likely | 1<<overdue           // runs until they end at the latest, and no top jobs
-	All           = Likely | 1<<overdue | 1<<tops // and top jobs
+	Likely  Count = 1 << usual                    // runs until they are expected to end, and no jobs that wait
+	Planned       = Likely | 1<<tops              // and jobs that wait
+	Certain       = Likely | 1<<overdue           // runs until they end at the latest, and no jobs that wait
+	All           = Likely | 1<<overdue | 1<<tops // and jobs that wait
 )
 
 // Layers of a calendar: each of its holds is in one of them, or until it is expected to end in the first one and then in overdue.
@@ -213,10 +216,10 @@ func (v *Vnode) layer(n int) *layer {
 // count adds a hold to the layers that it is in, or takes it out.
 func (v *Vnode) count(h *Hold, sign int64) {
 	end := h.End()
-	if h.Kind == Top || end < h.Until {
+	if h.Kind.Waits() || end < h.Until {
 		v.apart += int(sign)
 	}
-	if h.Kind == Top {
+	if h.Kind.Waits() {
 		v.countIn(tops, h, h.From, end, sign)
 		return
 	}
