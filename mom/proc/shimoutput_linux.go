@@ -51,6 +51,9 @@ func openStreams(spec Spec) (stdout, stderr *os.File, err error) {
 		return nil, nil, err
 	}
 	if spec.Stderr == spec.Stdout {
+		if spec.Again && spec.Apart != "" {
+			carryOver(stdout, spec.Apart, spec)
+		}
 		return stdout, stdout, nil
 	}
 	if stderr, err = openOutput(spec.Stderr, spec.StderrInPlace, spec); err != nil {
@@ -90,8 +93,8 @@ func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
 	return f, nil
 }
 
-// carryOver puts what an earlier run has left in the spool before what is written in place now: at the end of the job it would be
-// delivered over that.
+// carryOver puts what an earlier run has left in the spool before what is written now: in place, over which it would be delivered at the end
+// of the job, or to the file of both streams, beside which nobody would deliver it.
 func carryOver(to *os.File, path string, spec Spec) {
 	from, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {

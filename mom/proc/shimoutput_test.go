@@ -137,6 +137,33 @@ func TestOpenOutput_CarriesOver(t *testing.T) {
 	}
 }
 
+// TestOpenOutputs_Joined: what an earlier run has kept apart comes into the file that a later one has for both streams; a first run takes
+// nothing that somebody else has left.
+func TestOpenOutputs_Joined(t *testing.T) {
+	for again, want := range map[bool]string{true: "first\nfirst error\nsecond\n", false: "second\n"} {
+		dir := t.TempDir()
+		joined, apart := filepath.Join(dir, "1.srv.OU"), filepath.Join(dir, "1.srv.ER")
+		err := errors.Join(os.WriteFile(joined, []byte("first\n"), 0o600), os.WriteFile(apart, []byte("first error\n"), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, _, err := openOutputs(Spec{Job: "1.srv", Stdout: joined, Stderr: joined, Apart: apart, Again: again})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = stdout.WriteString("second\n")
+		if err := errors.Join(err, stdout.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(joined); err != nil || string(text) != want {
+			t.Errorf("again %v: %q, want %q: %v", again, text, want, err)
+		}
+		if _, err := os.Lstat(apart); again && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the spool has it still: %v", err)
+		}
+	}
+}
+
 // TestOpenInPlace: a file that is made has the mode of the job's umask, not of the daemon's; one that is there keeps its mode and what
 // it holds, also at the end of a link.
 func TestOpenInPlace(t *testing.T) {

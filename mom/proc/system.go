@@ -109,6 +109,8 @@ type Spec struct {
 	StderrInPlace string `json:"stderr_in_place,omitempty"`
 	// Again says that the job has run before: files in the spool keep what that run has written.
 	Again bool `json:"again,omitempty"`
+	// Apart is the file in the spool of a stream that goes to the other one's: an earlier run may have kept them apart; "" for none.
+	Apart string `json:"apart,omitempty"`
 	// StdoutHead and StderrHead are files, written before the program began, that its streams begin with; "" for none. At a
 	// terminal both come first, and of each as much as a terminal holds before somebody looks.
 	StdoutHead string  `json:"stdout_head,omitempty"`

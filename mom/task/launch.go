@@ -206,9 +206,9 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	}
 	switch t.Attrs.Get("Join_Path") {
 	case "oe":
-		spec.Stderr = spec.Stdout
+		spec.Stderr, spec.Apart = spec.Stdout, spec.Stderr
 	case "eo":
-		spec.Stdout = spec.Stderr
+		spec.Stdout, spec.Apart = spec.Stderr, spec.Stdout
 	}
 	spec.StdoutHead, spec.StderrHead = s.Spool.Head(t.Key, stdout), s.Spool.Head(t.Key, stderr)
 	spec.StdoutInPlace, spec.StderrInPlace = s.output().direct(t, a, stdout), s.output().direct(t, a, stderr)

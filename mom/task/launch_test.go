@@ -93,6 +93,18 @@ func TestLaunch_RootScripts(t *testing.T) {
 	}
 }
 
+// A stream that goes to the other one's file still has a name in the spool, where an earlier run may have kept it apart.
+func TestSpec_Joined(t *testing.T) {
+	s := testSite(t)
+	out, failed := s.Spool.Output("12.srv", stdout), s.Spool.Output("12.srv", stderr)
+	for join, want := range map[string][3]string{"n": {out, failed, ""}, "oe": {out, out, failed}, "eo": {failed, failed, out}} {
+		spec := s.spec(Task{Order: Order{Key: spool.TaskKey{Job: "12.srv", Run: 2}, Attrs: Attrs{{Name: "Join_Path", Value: join}}}}, ann)
+		if got := [3]string{spec.Stdout, spec.Stderr, spec.Apart}; got != want {
+			t.Errorf("-j %s: %q, want %q", join, got, want)
+		}
+	}
+}
+
 // Runs after the first one append to the files that the job writes in place.
 func TestSpec_Again(t *testing.T) {
 	s := testSite(t)
