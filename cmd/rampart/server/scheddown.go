@@ -86,7 +86,8 @@ func endedOf(lock string) string {
 		return ""
 	}
 	line, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
-	if err == nil && strings.Contains(string(line), "pbs_sched") {
+	program, _, _ := strings.Cut(string(line), "\x00")
+	if err == nil && filepath.Base(program) == "pbs_sched" { // another one may have its number by now, such as an editor of its files
 		return ""
 	}
 	return pid

@@ -19,10 +19,12 @@ import (
 	"rampart/transport/daylog"
 )
 
-// schedProcess starts a process that passes for a pbs_sched, until it is ended. Its command line can be read from when it runs.
-func schedProcess(t *testing.T) (pid string, end func()) {
+// schedProcess starts a process that goes by a name, such as that of a pbs_sched, until it is ended. Its command line can be read from when it
+// runs.
+func schedProcess(t *testing.T, name string) (pid string, end func()) {
 	t.Helper()
-	c := exec.Command("sh", "-c", "echo runs; read line; exit 0", "pbs_sched")
+	c := exec.Command("sh", "-c", "echo runs; read line; exit 0", "/opt/pbs/sbin/pbs_sched")
+	c.Args[0] = name
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +58,7 @@ func lockOf(t *testing.T, folder, pid string) {
 // another sched_priv does not, whoever was there before it.
 func TestSchedEnds_Look(t *testing.T) {
 	home, other := t.TempDir(), t.TempDir()
-	pid, end := schedProcess(t)
+	pid, end := schedProcess(t, "/opt/pbs/sbin/pbs_sched")
 	at := func(folder string) *state.Server {
 		return &state.Server{Scheds: []state.Scheduler{{Name: "sc1", Started: true, Attrs: attr.List{}.Set("sched_priv", "", folder)}}}
 	}
@@ -94,6 +96,18 @@ func TestSchedEnds_Look(t *testing.T) {
 		away = nil
 	}
 	quiet("it was said", at(other))
+}
+
+// TestEndedOf: a process that only speaks of a pbs_sched has the number of one that has ended.
+func TestEndedOf(t *testing.T) {
+	for name, ended := range map[string]bool{"pbs_sched": false, "/opt/pbs/sbin/pbs_sched": false, "sh": true, "/usr/bin/pbs_schedule": true} {
+		pid, _ := schedProcess(t, name)
+		folder := t.TempDir()
+		lockOf(t, folder, pid)
+		if got := endedOf(filepath.Join(folder, "sched.lock")); (got == pid) != ended {
+			t.Errorf("%s runs: ended is %q, of %s", name, got, pid)
+		}
+	}
 }
 
 // TestSchedLogs_Keep: the last lines of a scheduler that was deleted are in its own log, which is closed then.
