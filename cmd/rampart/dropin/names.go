@@ -127,7 +127,7 @@ func (p program) parse(w World, name string, args []string) (*call, error) {
 		}
 		c.options[o.Name] = o.Value
 	}
-	if len(c.operands) > 0 && !c.has("s") && name != "pbsfs" && !p.user {
+	if edits := name == "pbs_mom" && c.has("s"); len(c.operands) > 0 && !edits && name != "pbsfs" && !p.user {
 		faults = append(faults, fmt.Sprintf("%q is one word too many", c.operands[0]))
 	}
 	if len(faults) > 0 {

@@ -24,6 +24,7 @@ func TestRun_CommandLines(t *testing.T) {
 		{"pbs_server -a true", "option -a is not supported"},
 		{"pbs_server more", `"more" is one word too many`},
 		{"pbs_server -e 511 -M 15002 -S 15004 -F -1 more", `"more" is one word too many`},
+		{"pbs_server -s text more", `"more" is one word too many`},
 		{"pbs_mom -p -r", "-p and -r"},
 		{"pbs_mom -a 10 -n 5 -R 15003 -S 15001 -p -r", "-p and -r"},
 		{"pbs_sched -a 300 -p out -S 15004 -t 2 -I a/b", `-I "a/b"`},
