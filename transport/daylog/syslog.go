@@ -2,9 +2,11 @@ package daylog
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -58,28 +60,42 @@ func severityOf(event uint16) int {
 	return severityInfo
 }
 
-// tellSystemLocked sends a line to the system's log. One that is not taken at once is lost there: no daemon waits for another one's log.
+// tellSystemLocked sends a line to the system's log. One that is not taken at once is lost there: no daemon waits for another one's log. A
+// connection that the system's daemon has ended, as by a restart, is replaced for the line that finds it so.
 func (l *Log) tellSystemLocked(daemon string, at time.Time, event uint16, class, object, text string) {
 	s, severity := l.opts.Syslog, severityOf(event)
 	if s.Severity > 0 && severity > s.Severity || time.Now().Before(l.systemAgain) {
 		return
 	}
+	line := fmt.Sprintf("<%d>%s %s[%d]: %04x;%s;%s;%s", s.priority(severity), at.Format(time.Stamp), daemon, os.Getpid(),
+		event&^pbs.LogForce, class, flat(object), flat(text))
+	known := l.system != nil
+	err := l.sendSystemLocked(line)
+	if gone := !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, syscall.EMSGSIZE); err != nil && known && gone {
+		err = l.sendSystemLocked(line)
+	}
+	if err != nil {
+		l.systemAgain = time.Now().Add(systemPause)
+	}
+}
+
+// sendSystemLocked sends a line by the connection that there is, or by a new one. One that fails is no connection any more: the system's
+// daemon may have another socket by then.
+func (l *Log) sendSystemLocked(line string) error {
 	if l.system == nil {
-		conn, err := net.DialTimeout("unixgram", cmp.Or(s.Socket, "/dev/log"), systemWait)
+		conn, err := net.DialTimeout("unixgram", cmp.Or(l.opts.Syslog.Socket, "/dev/log"), systemWait)
 		if err != nil {
-			l.systemAgain = time.Now().Add(systemPause)
-			return
+			return err
 		}
 		l.system = conn
 	}
-	line := fmt.Sprintf("<%d>%s %s[%d]: %04x;%s;%s;%s", s.priority(severity), at.Format(time.Stamp), daemon, os.Getpid(),
-		event&^pbs.LogForce, class, flat(object), flat(text))
 	err := l.system.SetWriteDeadline(time.Now().Add(systemWait))
 	if err == nil {
 		_, err = l.system.Write([]byte(line))
 	}
 	if err != nil {
 		_ = l.system.Close()
-		l.system, l.systemAgain = nil, time.Now().Add(systemPause) // the system's daemon may have another socket by then
+		l.system = nil
 	}
+	return err
 }

@@ -1,6 +1,7 @@
 package daylog
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -74,5 +75,29 @@ func TestSyslog(t *testing.T) {
 		_ = system.Close()
 		write(log) // nobody is there: nothing is held up, nothing fails
 		_ = log.Close()
+	}
+}
+
+// TestSyslog_Restart: the first line after a restart of the system's daemon is in its log, too.
+func TestSyslog_Restart(t *testing.T) {
+	dir := t.TempDir()
+	at := &net.UnixAddr{Name: filepath.Join(dir, "log"), Net: "unixgram"}
+	log := New(filepath.Join(dir, "mom_logs"), "pbs_mom", Options{Location: time.UTC, Mask: MomMask, Syslog: Syslog{Facility: 1, Socket: at.Name}})
+	defer log.Close()
+	for range 3 {
+		system, err := net.ListenUnixgram("unixgram", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(log.Write(time.Now(), pbs.LogError, "Job", "0.srv", "a line"), system.SetReadDeadline(time.Now().Add(10*time.Second))); err != nil {
+			t.Fatal(err)
+		}
+		buf := make([]byte, 1000)
+		if n, err := system.Read(buf); err != nil || !strings.HasSuffix(string(buf[:n]), ";Job;0.srv;a line") {
+			t.Fatalf("the system has %q: %v", buf[:n], err)
+		}
+		if err := errors.Join(system.Close(), os.Remove(at.Name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
