@@ -139,8 +139,8 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defa
 		return described{}, err
 	}
 	r.read(opts)
-	if !r.hasName && !opts.Dashed && len(opts.Operands) > 0 {
-		r.rename(filepath.Base(opts.Operands[0]))
+	if file := scriptFile(opts); !r.hasName && file != "" {
+		r.rename(filepath.Base(file))
 	}
 	r.checkName()
 	if err := r.verdict(c); err != nil {
@@ -184,6 +184,14 @@ func isSubmission(opts *cli.Options) bool {
 	return len(opts.Operands) <= 1
 }
 
+// scriptFile returns the file that the script is in; empty: standard input, which "-" means, too, or there is a program.
+func scriptFile(opts *cli.Options) string {
+	if opts.Dashed || len(opts.Operands) == 0 || opts.Operands[0] == "-" {
+		return ""
+	}
+	return opts.Operands[0]
+}
+
 // defaults reads the server's default_qsub_arguments.
 func (r *request) defaults(c *cli.Command, text string) error {
 	args, err := script.Split(text)
@@ -212,10 +220,10 @@ func (r *request) script(c *cli.Command, line *request, opts *cli.Options, src *
 	if opts.Dashed {
 		return nil, nil
 	}
-	if len(opts.Operands) == 0 && line.interactive() {
+	if scriptFile(opts) == "" && line.interactive() {
 		return nil, nil
 	}
-	text, err := r.text(opts.Operands, src)
+	text, err := r.text(scriptFile(opts), src)
 	if err != nil {
 		return nil, err
 	}
@@ -247,18 +255,18 @@ func (r *request) directive(c *cli.Command, args []string) {
 }
 
 // text reads the script from the named file or standard input.
-func (r *request) text(operands []string, src *source) (text []byte, err error) {
-	if src.read && len(operands) == 0 {
+func (r *request) text(file string, src *source) (text []byte, err error) {
+	if src.read && file == "" {
 		return src.text, nil
 	}
 	defer func() { src.text, src.read = text, err == nil }()
-	if len(operands) == 0 {
+	if file == "" {
 		if r.env.Terminal() {
 			io.WriteString(r.env.Stderr, "Job script will be read from standard input. Submit with CTRL+D.\n")
 		}
 		return cli.ReadScript(r.env.Stdin)
 	}
-	f, err := r.env.Open(operands[0])
+	f, err := r.env.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("script file:: %s", sentence(err))
 	}
