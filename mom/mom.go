@@ -159,7 +159,7 @@ func (m *Mom) Run(ctx context.Context) error {
 	if err := m.resume(l); err != nil {
 		return err
 	}
-	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease, m.keepHooks, m.keepCgroups, m.keepAmounts, m.keepLoad, m.keepElim, m.keepOutputs} {
+	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease, m.keepHooks, m.keepCgroups, m.keepAmounts, m.keepLoad, m.keepElim, m.keepOutputs, m.keepRestricted} {
 		l.wg.Go(func() { work(ctx, l) })
 	}
 	select {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -25,6 +26,9 @@ type settings struct {
 	amounts   []amount
 	elim      string // prints numbers of the host; empty: there is none
 	load      loadBounds
+	restrict  restriction
+
+	checkpoints string // folder of the checkpoints of jobs, while this mom runs; empty: checkpoint in PBS_HOME
 
 	prologAlarm time.Duration // how long a prologue or an epilogue may take
 	// cgroupParent is a folder of each cgroup hierarchy that job cgroups are made in.
@@ -34,7 +38,7 @@ type settings struct {
 // readSettings reads the files. Directives that it does not know are passed over, as
 // PBS does; a malformed one that it knows is an error that names the line.
 func readSettings(config, environment, tmpDir string) (settings, error) {
-	s := settings{logEvents: daylog.MomMask, prologAlarm: defaultPrologAlarm}
+	s := settings{logEvents: daylog.MomMask, prologAlarm: defaultPrologAlarm, restrict: restriction{system: lastSystemUser}}
 	s.TmpDir, s.Enforce = tmpDir, task.PBSEnforce()
 	lines, err := readLines(config)
 	if err != nil {
@@ -97,6 +101,10 @@ func (s *settings) directive(line string) error {
 			return errors.New("$tmpdir wants an absolute path")
 		}
 		s.TmpDir = dir
+	case "$checkpoint_path":
+		return s.checkpointPath(strings.TrimSpace(strings.TrimPrefix(line, f[0])))
+	case "$suspendsig":
+		return s.suspendSignals(f[1:])
 	case "$jobdir_root":
 		dir := strings.TrimSpace(strings.TrimPrefix(line, f[0])) // it may hold blanks
 		if len(f) > 2 && f[len(f)-1] == "shared" {               // between hosts: only the mother superior makes folders anyhow
@@ -119,6 +127,8 @@ func (s *settings) directive(line string) error {
 		}
 	case "$ideal_load", "$max_load": // PBS takes a word behind $max_load, for jobs to be suspended
 		return s.load.read(f[0], arg(1))
+	case "$restrict_user", "$restrict_user_exceptions", "$restrict_user_maxsysid":
+		return s.restrict.read(f[0], strings.Join(f[1:], ""))
 	case "$cgroup_parent":
 		parent := filepath.Clean("/" + arg(1))
 		if parent == "/" || strings.Contains(arg(1), "..") {
@@ -160,6 +170,33 @@ func (s *settings) enforce(name, value string, on bool) error {
 			return fmt.Errorf("$enforce %s %q is no number from 0 on", name, value)
 		}
 		*into = n
+	}
+	return nil
+}
+
+// checkpointPath reads $checkpoint_path. What lies there is run from as root: nobody else may put it there.
+func (s *settings) checkpointPath(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return errors.New("$checkpoint_path wants an absolute path")
+	}
+	if info, err := os.Stat(dir); err == nil && (!info.IsDir() || info.Mode().Perm()&0o022 != 0) {
+		return fmt.Errorf("$checkpoint_path %s is no folder in which nobody but its owner may write", dir)
+	}
+	s.checkpoints = dir
+	return nil
+}
+
+// suspendSignals reads $suspendsig SUSPEND [RESUME].
+func (s *settings) suspendSignals(names []string) error {
+	if len(names) == 0 || len(names) > 2 {
+		return errors.New("$suspendsig wants a signal, and another one to resume by")
+	}
+	for i, into := range []*syscall.Signal{&s.Suspend, &s.Resume}[:len(names)] {
+		sig, err := task.ParseSignal(names[i])
+		if err != nil || sig == 0 {
+			return fmt.Errorf("$suspendsig %q is no signal", names[i])
+		}
+		*into = sig
 	}
 	return nil
 }

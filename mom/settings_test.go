@@ -3,6 +3,7 @@ package mom
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -132,5 +133,48 @@ func TestSettings_Enforce(t *testing.T) {
 	s := settings{}
 	if err := s.directive("$enforce average_cpufactor much"); err == nil {
 		t.Error("a factor that is no number was taken")
+	}
+}
+
+func TestSettings_Suspendsig(t *testing.T) {
+	for line, want := range map[string][2]syscall.Signal{
+		"$suspendsig 20":           {syscall.SIGTSTP, 0},
+		"$suspendsig TSTP SIGUSR1": {syscall.SIGTSTP, syscall.SIGUSR1},
+	} {
+		var s settings
+		if err := s.directive(line); err != nil || [2]syscall.Signal{s.Suspend, s.Resume} != want {
+			t.Errorf("%q: %v, %v, %v", line, s.Suspend, s.Resume, err)
+		}
+	}
+	for _, line := range []string{"$suspendsig", "$suspendsig 0", "$suspendsig nosuch", "$suspendsig STOP CONT more"} {
+		if err := new(settings).directive(line); err == nil {
+			t.Errorf("%q is taken", line)
+		}
+	}
+}
+
+// Checkpoints may lie elsewhere, where nobody but root puts any.
+func TestSettings_CheckpointPath(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		elsewhere := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(w.home, "mom_priv"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(w.home, "mom_priv", "config"), []byte("$checkpoint_path "+elsewhere+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.up()
+		if got, want := w.mom.running().spool.Checkpoint("1.srv"), filepath.Join(elsewhere, "1.srv.CK"); got != want {
+			t.Errorf("the checkpoint of a job is %s, want %s", got, want)
+		}
+	})
+	open := t.TempDir()
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"", "relative", open, os.Args[0]} {
+		if err := new(settings).directive("$checkpoint_path " + dir); err == nil {
+			t.Errorf("%q is taken", dir)
+		}
 	}
 }

@@ -20,7 +20,7 @@ type CheckpointMade struct{}
 
 // Checkpoint returns the folder of a job's checkpoint, by PBS's name for it.
 func (s *Spool) Checkpoint(job pbs.JobID) string {
-	return filepath.Join(s.home, "checkpoint", string(job)+".CK")
+	return filepath.Join(s.checkpoints, string(job)+".CK")
 }
 
 // NewCheckpoint makes the folder for a new checkpoint. The function that it returns, which is

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -19,9 +20,11 @@ import (
 
 // Options say where a spool lies and how it treats the disk.
 type Options struct {
-	Home   string    // PBS_HOME
-	Random io.Reader // of the spool's id; nil: the system's
-	NoSync bool      // for tests: a crash of the host may lose what was saved
+	Home string // PBS_HOME
+	// Checkpoints is the folder of the checkpoints of jobs; empty: checkpoint in Home.
+	Checkpoints string
+	Random      io.Reader // of the spool's id; nil: the system's
+	NoSync      bool      // for tests: a crash of the host may lose what was saved
 	// Fault, when it is set, may fail any step of a change and so leave what a crash or
 	// a full disk would.
 	Fault func(step Step, path string) error
@@ -29,8 +32,9 @@ type Options struct {
 
 // A Spool is the memory of one mom.
 type Spool struct {
-	home string
-	disk disk
+	home        string
+	checkpoints string
+	disk        disk
 
 	journal *journal // of whoever writes, see writing
 
@@ -91,7 +95,7 @@ var folders = []struct {
 
 // Open makes or reads the spool below home.
 func Open(o Options) (*Spool, error) {
-	s := &Spool{home: o.Home, disk: disk{noSync: o.NoSync, fault: o.Fault}, changed: make(chan struct{}), tasks: make(map[string]taskLog)}
+	s := &Spool{home: o.Home, checkpoints: cmp.Or(o.Checkpoints, filepath.Join(o.Home, "checkpoint")), disk: disk{noSync: o.NoSync, fault: o.Fault}, changed: make(chan struct{}), tasks: make(map[string]taskLog)}
 	for _, f := range folders {
 		if err := own.Folder(filepath.Join(o.Home, f.path), f.mode); err != nil {
 			return nil, fmt.Errorf("open spool: %w", err)

@@ -114,7 +114,7 @@ func (r *Runner) send(ctx context.Context, a Action) {
 		return
 	}
 	for _, h := range r.task.handles() {
-		r.signal(h, sig)
+		r.signal(h, r.site.Settings().ofSuspension(sig, a.Text))
 	}
 	if r.task.passesOn() {
 		r.pass(ctx, sig, a.Text)

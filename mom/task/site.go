@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"syscall"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -55,8 +56,10 @@ type Settings struct {
 	JobDirRoot  string            // parent of the folders of jobs with sandbox=PRIVATE; empty: their owners' homes
 	Environment map[string]string // of pbs_environment
 	NoRootJobs  bool              // no script of a job runs as root
-	Enforce     Enforce
-	Actions     // scripts of the site
+	// Suspend and Resume are the signals that suspend a job and have it go on; 0: SIGSTOP and SIGCONT.
+	Suspend, Resume syscall.Signal
+	Enforce         Enforce
+	Actions         // scripts of the site
 	// PollDowntime is how long a sister may be silent before its part counts as lost; 0 is
 	// DefaultPollDowntime.
 	PollDowntime time.Duration

@@ -29,6 +29,17 @@ const (
 	resumed   = "resumed"
 )
 
+// ofSuspension returns the site's signal in place of one that belongs to a suspension.
+func (s Settings) ofSuspension(sig syscall.Signal, text string) syscall.Signal {
+	switch {
+	case (text == suspends || text == suspended) && s.Suspend != 0:
+		return s.Suspend
+	case (text == resumes || text == resumed) && s.Resume != 0:
+		return s.Resume
+	}
+	return sig
+}
+
 // suspension returns the word for a signal, "" for a plain one.
 func suspension(name string) string {
 	switch sig, _ := ParseSignal(name); {

@@ -189,3 +189,26 @@ func TestRunner_TellsSistersOfSuspensions(t *testing.T) {
 		})
 	}
 }
+
+// A site's signals stand for those of a suspension, and for no others.
+func TestSettings_SignalsOfSuspensions(t *testing.T) {
+	site := Settings{Suspend: syscall.SIGTSTP, Resume: syscall.SIGUSR1}
+	for _, c := range []struct {
+		text      string
+		sig, want syscall.Signal
+	}{
+		{suspends, syscall.SIGSTOP, syscall.SIGTSTP},
+		{suspended, syscall.SIGSTOP, syscall.SIGTSTP},
+		{resumes, syscall.SIGCONT, syscall.SIGUSR1},
+		{resumed, syscall.SIGCONT, syscall.SIGUSR1},
+		{"", syscall.SIGSTOP, syscall.SIGSTOP},
+		{"", syscall.SIGCONT, syscall.SIGCONT},
+	} {
+		if got := site.ofSuspension(c.sig, c.text); got != c.want {
+			t.Errorf("%v of %q: %v, want %v", c.sig, c.text, got, c.want)
+		}
+		if got := (Settings{}).ofSuspension(c.sig, c.text); got != c.sig {
+			t.Errorf("%v of %q, where the site says nothing: %v", c.sig, c.text, got)
+		}
+	}
+}
