@@ -191,6 +191,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.planner.barred, l.planner.nonPreempting = l.bars(v)
 	l.planner.ahead = l.pacer.ahead(v)
 	l.planner.detailed = l.mask.Load()&uint32(pbs.LogDebug3) != 0
+	l.planner.sparing = time.Since(l.updated) < updatePeriod(v)
 	plan := l.planner.Plan(v, v.Now())
 	planned()
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))
@@ -218,7 +219,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
 	l.resume(ctx, v, plan.Resumes) // whom those made way for have started by then
 	l.keep(ctx, plan.Pending)
-	due := min(l.comment(ctx, v, plan.Comments), l.pacer.due(plan))
+	due := min(l.comment(ctx, v, &plan), l.pacer.due(plan))
 	if l.planner.goesByLoad {
 		l.opts.Loads.Look()
 		due = min(due, loadEvery)

@@ -337,6 +337,61 @@ func TestLoop_RestsForItsOwnWork(t *testing.T) {
 	})
 }
 
+// TestLoop_UpdatePeriodOfMany: who has more to hear than a cycle tells, and has to wait for it, keeps nobody behind from what changes his
+// accrue_type.
+func TestLoop_UpdatePeriodOfMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		l.raise()
+		l.host("hosta", "hosta:ncpus=4")
+		l.scheduler("attr_update_period=600")
+		l.limit("eligible_time_enable=True")
+		ctx, cancel := context.WithCancel(t.Context())
+		loop := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Logger: slog.New(slog.DiscardHandler)})
+		var done sync.WaitGroup
+		done.Go(func() { _ = loop.Run(ctx) })
+		for _, first := range []bool{true, false} { // the period begins with the first one
+			n := 300
+			if first {
+				n = 1
+			}
+			l.now(func() {
+				for range n {
+					l.submitAs("ann", "users", "ncpus=9")
+				}
+			})
+			time.Sleep(time.Second)
+		}
+		var last pbs.JobID
+		l.now(func() { last = l.submitAs("bob", "users", "ncpus=8") })
+		time.Sleep(time.Second)
+		l.now(func() { l.limit("max_run=[u:bob=0]") })
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if j, _ := l.View().Job(last); j.Accrued == nil || j.Accrued.Type != state.AccrueIneligible {
+			t.Errorf("it accrues %+v with %q", j.Accrued, j.CommentText())
+		}
+		told := func() (n int) {
+			for j := range l.View().Jobs() {
+				if j.CommentText() != "" {
+					n++
+				}
+			}
+			return n
+		}
+		if n := told(); n != 2 {
+			t.Errorf("%d jobs were told within the period, want 2", n)
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if n := told(); n != 302 {
+			t.Errorf("%d jobs were told after it, want 302", n)
+		}
+		cancel()
+		done.Wait()
+	})
+}
+
 // TestLoop_UpdatePeriod: jobs hear why they wait once in attr_update_period, but for what changes their accrue_type.
 func TestLoop_UpdatePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

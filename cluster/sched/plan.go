@@ -24,6 +24,7 @@ type Plan struct {
 	LoadStops []LoadStop
 
 	Comments []Comment
+	Withheld bool   // there was more to tell than a sparing planner tells
 	Lines    []Line // for the scheduler's log, bounded
 	More     bool   // more jobs could start than one cycle takes
 	Late     bool   // the time of a cycle was over before all jobs were looked at
@@ -329,7 +330,7 @@ func (c *cycle) explain(j *state.Job, why state.Wait) {
 	if j.State != pbs.Queued || j.Says(why, c.waiting > c.exact) || c.mute() {
 		return
 	}
-	c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Why: why})
+	c.tell(Comment{Job: j.ID, Why: why})
 	if c.waiting <= c.exact && !c.logged(j) {
 		c.logWhy(j.ID, why)
 	}

@@ -36,6 +36,7 @@ type Planner struct {
 	nonPreempting map[pbs.JobID]bool // jobs that preempt nobody, since hooks have refused to start them
 	ahead         pbs.Time           // how much later it is than the view says
 	detailed      bool               // somebody reads all messages
+	sparing       bool               // jobs that wait hear in the next cycle only what changes their accrue_type
 	late          func() bool        // whether the time of the next cycle is over; nil: it takes what it takes
 	classes       map[key]*class
 	// requests are classes by what the state has for them.

@@ -141,27 +141,23 @@ func (l *Loop) preempt(ctx context.Context, all []Preempt) {
 
 // comment proposes the comments, not too often; it returns how long those that
 // are left have to wait. The site may have them come once in attr_update_period only, but for what changes a job's accrue_type.
-func (l *Loop) comment(ctx context.Context, v *state.View, comments []Comment) time.Duration {
-	if len(comments) == 0 {
-		return forever
-	}
-	if since := time.Since(l.commented); since < commentsEvery {
-		return commentsEvery - since
-	}
+func (l *Loop) comment(ctx context.Context, v *state.View, plan *Plan) time.Duration {
 	due := forever
-	if since, period := time.Since(l.updated), updatePeriod(v); since < period {
-		due = period - since
-		comments = slices.DeleteFunc(comments, func(c Comment) bool { return !accruesAnew(v, c) })
+	if plan.Withheld {
+		due = max(0, updatePeriod(v)-time.Since(l.updated))
 	}
-	if len(comments) == 0 {
+	if len(plan.Comments) == 0 {
 		return due
 	}
+	if since := time.Since(l.commented); since < commentsEvery {
+		return min(due, commentsEvery-since)
+	}
 	l.commented = time.Now()
-	l.tell(ctx, comments)
-	if len(comments) == usual.comments {
+	l.tell(ctx, plan.Comments)
+	if len(plan.Comments) == usual.comments {
 		return commentsEvery
 	}
-	if due == forever {
+	if !l.planner.sparing {
 		l.updated = l.commented
 	}
 	return due

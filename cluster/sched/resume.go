@@ -111,7 +111,7 @@ func (c *cycle) explainStopped(j *state.Job, why state.Wait) {
 	if c.standing > c.exact || j.Says(why, false) || c.mute() {
 		return
 	}
-	c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Why: why})
+	c.tell(Comment{Job: j.ID, Why: why})
 	c.logWhy(j.ID, why)
 }
 

@@ -236,7 +236,18 @@ func (c *cycle) onlyRoom() bool {
 }
 
 // mute tells whether no more jobs are told why they wait.
-func (c *cycle) mute() bool { return len(c.plan.Comments) >= c.comments }
+func (c *cycle) mute() bool {
+	return len(c.plan.Comments) >= c.comments || c.plan.Withheld && !c.order.eligible
+}
+
+// tell has a job told something. A sparing planner keeps it back before it counts, unless it changes what the job's time counts as.
+func (c *cycle) tell(out Comment) {
+	if c.planner.sparing && !accruesAnew(c.view, out) {
+		c.plan.Withheld = true
+		return
+	}
+	c.plan.Comments = append(c.plan.Comments, out)
+}
 
 // quiet tells whether nothing of a line would come into the plan.
 func (c *cycle) quiet(l *line) bool {

@@ -195,7 +195,7 @@ func (c *cycle) expect(t top, why state.Wait, promised bool) {
 		mark = command.TopNow
 	}
 	if t.start-old > same || old-t.start > same || mark != command.TopAsBefore {
-		c.plan.Comments = append(c.plan.Comments, Comment{Job: t.job.ID, Why: why, Start: t.start, ExecVnode: t.placed.String(), Top: mark})
+		c.tell(Comment{Job: t.job.ID, Why: why, Start: t.start, ExecVnode: t.placed.String(), Top: mark})
 	}
 }
 
@@ -217,7 +217,7 @@ func (c *cycle) demote() {
 			out.Top = command.TopNoMore
 		}
 		if out.Forget || out.Top != command.TopAsBefore {
-			c.plan.Comments = append(c.plan.Comments, out)
+			c.tell(out)
 		}
 	}
 }
