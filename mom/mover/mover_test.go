@@ -126,7 +126,7 @@ func lay(t *testing.T, path string, text []byte) {
 func same(t *testing.T, path string, want []byte) {
 	t.Helper()
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s: %d bytes, %v, want %d", path, len(got), err, len(want))
+		t.Errorf("%s: %d bytes, %v, want %d: %.20q", path, len(got), err, len(want), got)
 	}
 }
 
@@ -252,6 +252,45 @@ func TestDo_Cut(t *testing.T) {
 					t.Errorf("left: %s", f.Name())
 				}
 				same(t, p.there+"/b", small)
+			}
+		})
+	}
+}
+
+// TestPut_Ghost: what a run still sends that the servers have given up meanwhile does not come into the place of what a later one has left.
+func TestPut_Ghost(t *testing.T) {
+	for _, c := range []struct {
+		over error
+		want string
+	}{
+		{pbs.Errorf(pbs.Unauthorized, "Unauthorized Request: run 1 of 1.srv is not at hosta"), "new"},
+		{pbs.Refuse(pbs.NoQuorum), "old"},
+		{nil, "old"},
+	} {
+		inPair(t, transport.RoleMom, func(t *testing.T, p *pair) {
+			stream := p.mover.client(&api.LocateReply{Address: "hostb:15002", Host: "hostb", Role: "mom"}).Put(t.Context())
+			send := func(m *api.PutRequest) {
+				t.Helper()
+				if err := stream.Send(m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			send(&api.PutRequest{What: &api.PutRequest_Begin{Begin: &api.PutBegin{Job: "1.srv", RunCount: 1, Path: "b"}}})
+			send(&api.PutRequest{What: &api.PutRequest_Entry{Entry: wire(files.Entry{Path: "a", Kind: files.File, Mode: 0o600, Size: 3})}})
+			send(&api.PutRequest{What: &api.PutRequest_Data{Data: []byte("old")}})
+			time.Sleep(2 * permitFor)
+			if c.over != nil {
+				p.permit = func() (*api.PermitReply, error) { return nil, c.over }
+			}
+			lay(t, p.there+"/b", []byte("new"))
+			send(&api.PutRequest{What: &api.PutRequest_End{End: &api.FilesEnd{}}})
+			reply, err := stream.CloseAndReceive()
+			if err != nil || (reply.Msg.GetFailure() == "") != (c.want == "old") {
+				t.Errorf("%v: %v, %v", c.over, reply, err)
+			}
+			same(t, p.there+"/b", []byte(c.want))
+			if left, _ := os.ReadDir(p.there); len(left) != 1 {
+				t.Errorf("left: %v", left)
 			}
 		})
 	}

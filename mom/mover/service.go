@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -80,6 +81,10 @@ func (s *Service) permit(ctx context.Context, job string, run uint32, path strin
 	return permit{owner: &proc.Owner{UID: a.UID, GID: a.GID, Groups: a.GIDs}, home: a.Home}, nil
 }
 
+// permitFor is how long a permission holds. A mom that is cut off from the servers may go on sending what a run leaves behind that
+// was given up, while a later run brings the same file.
+const permitFor = 5 * time.Second
+
 // Put writes what a job leaves on this host.
 func (s *Service) Put(ctx context.Context, stream *connect.ClientStream[api.PutRequest]) (*connect.Response[api.PutReply], error) {
 	ctx, moving, done := watched(ctx)
@@ -93,12 +98,19 @@ func (s *Service) Put(ctx context.Context, stream *connect.ClientStream[api.PutR
 	}
 	p, err := s.permit(ctx, begin.GetJob(), begin.GetRunCount(), begin.GetPath(), true)
 	var moved files.Moved
-	if err == nil {
+	if asked := time.Now(); err == nil {
 		moved, err = write(ctx, p.owner, files.Target{
 			Path: files.Absolute(p.home, begin.GetPath()), Name: begin.GetName(), Many: begin.GetMany(), Tag: begin.GetJob(),
 		}, func() (message, error) {
 			moving()
-			return taken(stream)
+			m, err := taken(stream)
+			if ends := m.entry != nil || errors.Is(err, errEnd); ends && time.Since(asked) > permitFor { // the file before it gets its name
+				asked = time.Now()
+				if no := s.stillPermitted(ctx, begin); no != nil {
+					return message{}, no
+				}
+			}
+			return m, err
 		})
 	}
 	s.note(begin.GetJob(), begin.GetPath(), err)
@@ -109,6 +121,15 @@ func (s *Service) Put(ctx context.Context, stream *connect.ClientStream[api.PutR
 		return nil, ended(err)
 	}
 	return connect.NewResponse(&api.PutReply{Same: moved.Same}), nil
+}
+
+// stillPermitted asks the servers once more. While they do not answer nobody else gets a permission, either.
+func (s *Service) stillPermitted(ctx context.Context, begin *api.PutBegin) error {
+	_, err := s.permit(ctx, begin.GetJob(), begin.GetRunCount(), begin.GetPath(), true)
+	if _, refused := errors.AsType[*files.Error](err); refused {
+		return err
+	}
+	return nil
 }
 
 // taken returns what the mom sends next, errEnd at the end of it.
