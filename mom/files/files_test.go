@@ -75,6 +75,26 @@ func outlast(t *testing.T, dir string) {
 	}
 }
 
+// What a daemon has left that died in the middle of a file goes with the next attempt, however soon that comes.
+func TestReceiver_Crashed(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".a.T.tmp"), []byte("te"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := NewReceiver(Target{Path: filepath.Join(dir, "a"), Tag: "T"})
+	defer r.Close()
+	err := r.Entry(Entry{Path: "a", Kind: File, Mode: 0o600, Size: 4})
+	if err == nil {
+		_, err = r.Write([]byte("text"))
+	}
+	if err := errors.Join(err, r.Finish()); err != nil {
+		t.Fatal(err)
+	}
+	if got := found(t, dir); got != "a=text" {
+		t.Errorf("there is %q", got)
+	}
+}
+
 // An attempt whose other side was silent for long may go on beside the one that took its place: neither takes the other's file away.
 func TestReceiver_TwoAttempts(t *testing.T) {
 	for _, first := range []int{0, 1} {

@@ -168,14 +168,35 @@ func (r *Receiver) begun(name string, e Entry) error {
 		r.file, err = r.root.OpenFile(name, os.O_WRONLY|os.O_TRUNC|syscall.O_NONBLOCK, 0)
 	}
 	if err == nil {
+		_ = unix.Flock(int(r.file.Fd()), unix.LOCK_EX|unix.LOCK_NB) // what says that it is under way
 		r.made, err = r.file.Stat()
 	}
 	return err
 }
 
-// underWay is how long an attempt is taken to be under way that has written nothing more: its other side may have been silent, and come back
-// beside the attempt that took its place.
+// underWay is how long an attempt is taken to be under way that has written nothing more, where files cannot be locked: its other side may
+// have been silent, and come back beside the attempt that took its place.
 const underWay = time.Minute
+
+// busy tells whether a temporary file is of an attempt that is under way, and not of a process that has ended.
+func (r *Receiver) busy(info fs.FileInfo) bool {
+	recent := time.Since(info.ModTime()) < underWay
+	if !info.Mode().IsRegular() {
+		return recent
+	}
+	f, err := r.root.OpenFile(r.temp, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return recent
+	}
+	defer f.Close()
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
+	case err == nil:
+		return false
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return true
+	}
+	return recent
+}
 
 // chooseTemp names a temporary file that is not there. One of an attempt that crashed is removed; one of an attempt that may be under
 // way is left alone, and so is one that somebody else has put there, where others may write.
@@ -185,7 +206,7 @@ func (r *Receiver) chooseTemp(name string) error {
 		r.temp = filepath.Join(filepath.Dir(name), "."+r.target.Tag+".tmp")
 	}
 	info, err := r.root.Lstat(r.temp)
-	busy := err == nil && time.Since(info.ModTime()) < underWay
+	busy := err == nil && r.busy(info)
 	if !busy {
 		err = r.root.Remove(r.temp)
 	}
