@@ -318,6 +318,9 @@ func (w *why) printStart(line func(string, ...any)) {
 	case len(w.Counted) > 0:
 		line("vnodes have room for it now%s; some of these have to end:", on)
 		w.printHolds(line, w.Counted, w.Others, "  ")
+		if w.Promised && !w.Start.IsZero() {
+			line("it is expected to start at %s: that is kept for it", w.Start.Format(time.DateTime))
+		}
 	case w.Start.IsZero() && w.ExecVnode != "" && w.State == "Q":
 		line("there is room now%s", on)
 	case w.Start.IsZero() && w.Chunk != "" && !w.Never:

@@ -102,6 +102,9 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 				if c.reserving.reserves(j.Queue) && c.atSlots(j, wait) {
 					c.keepFor(j, cl)
 				}
+				if !apart {
+					c.waitWhole(j, cl, wait)
+				}
 			}
 			return false
 		}

@@ -15,6 +15,9 @@ func (c *cycle) counted(e *Explanation, j *state.Job) {
 	if !reached {
 		w, reached = c.overReserved(j)
 	}
+	if !reached && c.overPromised(j) {
+		c.promisedOf(e, j)
+	}
 	if !reached || w.Never {
 		return
 	}
@@ -67,6 +70,26 @@ func (c *cycle) counted(e *Explanation, j *state.Job) {
 		return cmp.Compare(uint64(a.Until-1), uint64(b.Until-1)) // nobody knows when 0 is, which comes last
 	})
 	e.Counted, e.CountedMore = all[:min(len(all), mostHolds)], max(0, len(all)-mostHolds)
+}
+
+// promisedOf notes which top jobs are to have of server or queue what a job would still have then.
+func (c *cycle) promisedOf(e *Explanation, j *state.Job) {
+	if e.Reason == "" {
+		e.Reason = because(state.WaitTop).Text()
+	}
+	for _, l := range c.offers(j) {
+		for _, h := range c.whole(l.Queue).During(c.now, c.future.end(j, walltime(j)).expected) {
+			if h.Kind != calendar.Top || h.Items[0].Resource != l.Resource {
+				continue
+			}
+			if len(e.Counted) == mostHolds {
+				e.CountedMore++
+				continue
+			}
+			def, _ := c.view.Resource(l.Resource)
+			e.Counted = append(e.Counted, InTheWay{Kind: h.Kind.String(), By: h.By, What: l.Resource + "=" + text(def, h.Items[0].Amount), From: h.From, Until: c.endOf(h)})
+		}
+	}
 }
 
 // reservedOf returns what reservations have, or are to have next, of a resource that the server has as a whole.

@@ -87,6 +87,9 @@ func Explain(v *state.View, j *state.Job, loads *Loads) *Explanation {
 		if e.Shut == nil {
 			e.ExecVnode = placed.String()
 			c.counted(e, j)
+			if at := j.EstimatedStart(); at > c.now && at < c.now+unending/2 && len(e.Counted) > 0 {
+				e.Start, e.Promised = at, true
+			}
 		}
 		return e
 	}

@@ -90,7 +90,7 @@ func (w *world) happen(e event) {
 // estimate finds the first time, not before since, at which the class fits for as long as a job of it runs. What others were promised is
 // kept for them.
 func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
-	if since <= c.now && c.oneHost(cl) {
+	if since <= c.now && c.oneHost(cl) && len(c.offers(j)) == 0 {
 		return c.estimateBy(j, cl, since, func(enough fitness) bool { return c.aheadOnOne(cl, enough) })
 	}
 	return c.estimateBy(j, cl, since, func(enough fitness) bool { return c.ahead(false, enough) })
@@ -103,6 +103,7 @@ type fitness func(w *world, at pbs.Time) bool
 func (c *cycle) estimateBy(j *state.Job, cl *class, since pbs.Time, ahead func(fitness) bool) (top, bool) {
 	var t top
 	long, likely, short := walltime(j), expected(j), least(j)
+	offers := c.offers(j)
 	fits := func(w *world, at pbs.Time) bool {
 		if at < since {
 			return false
@@ -112,6 +113,9 @@ func (c *cycle) estimateBy(j *state.Job, cl *class, since pbs.Time, ahead func(f
 			return false
 		}
 		until := spanFrom(start, likely, long)
+		if !c.hasWhole(offers, wholeWindow(start, until)) {
+			return false
+		}
 		placed, ok := w.findWithin(cl, c.future.windowAt(at, until))
 		if ok {
 			t = top{j, start, until, placed}
@@ -136,6 +140,7 @@ func (f *future) windowAt(at pbs.Time, until span) *window {
 // promise keeps for a top job what it is to have.
 func (c *cycle) promise(t top) {
 	c.future.add(holdOf(calendar.Top, t.job, t.start, t.until), t.placed, t.job.Placement())
+	c.keepWhole(t)
 	c.future.starts = noted(c.future.starts, t.start)
 	c.future.touch(c.free, t.placed.Vnodes())
 }

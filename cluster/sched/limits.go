@@ -75,7 +75,10 @@ func (c *cycle) reached(j *state.Job, id pbs.JobID) (why state.Wait, reached boo
 	if reached {
 		c.limiter.held[of] = why
 	} else if why, reached = c.overReserved(j); !reached { // a shorter job of the class may be none
-		return why, false
+		if !c.overPromised(j) {
+			return why, false
+		}
+		why = because(state.WaitTop)
 	}
 	c.log(pbs.LogSched, id, why.Text())
 	return why, true
@@ -148,6 +151,7 @@ func (c *cycle) planned(j *state.Job) {
 	c.plannedDynamic(j)
 	c.countWhole(j)
 	c.plannedShared(j)
+	c.plannedWhole(j)
 	if !c.limiter.applies(c.view, j.Queue) {
 		return
 	}

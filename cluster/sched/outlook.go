@@ -77,6 +77,9 @@ func (o *Outlook) Without(j *state.Job, by string) (Fit, bool) {
 	if r, ok := o.view.Reservation(pbs.ReservationID(by)); ok {
 		c.cancel(r)
 	}
+	for _, l := range c.offers(j) {
+		c.whole(l.Queue).Take(func(h *calendar.Hold) bool { return h.By == by })
+	}
 	return c.fit(j, cl)
 }
 
@@ -143,8 +146,9 @@ func (c *cycle) fit(j *state.Job, cl *class) (Fit, bool) {
 	if cl.bad != "" {
 		return Fit{}, false
 	}
-	if start, ok := c.hours.opens(j, c.now, least(j)); ok && start == c.now {
-		if placed, ok := c.free.findWithin(cl, &window{future: c.future, from: c.now, span: c.future.end(j, walltime(j))}); ok {
+	now := c.future.end(j, walltime(j))
+	if start, ok := c.hours.opens(j, c.now, least(j)); ok && start == c.now && c.hasWhole(c.offers(j), wholeWindow(c.now, now)) {
+		if placed, ok := c.free.findWithin(cl, &window{future: c.future, from: c.now, span: now}); ok {
 			return Fit{c.now, placed}, true
 		}
 	}

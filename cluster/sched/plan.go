@@ -157,6 +157,7 @@ type cycle struct {
 	standing   int         // suspended jobs that stay so
 	stopped    []stopped   // suspended jobs that wait to be resumed and were not looked at, in their order
 	future     *future
+	wholes     wholes
 	insides    map[pbs.QueueName]*inside
 	bare       *world // on which nothing is held; nil: it was not needed yet
 	passing    passing
@@ -250,6 +251,8 @@ func (c *cycle) saidAll(l line) bool {
 		wait = because(state.WaitOrder)
 	case tried && !why.wait.Never && (c.mayWait(l.job, l.class) || !held && c.mayPreempt(l.job, l.class)):
 		return false // it may be a top job, or have others preempted
+	case held && c.mayWait(l.job, l.class) && c.awaitsWhole(l.job, wait):
+		return false // it may be a top job
 	case tried && !why.wait.Never && c.mayKeep(l.job, l.job.Queue, l.class):
 		return false // it may keep something
 	case tried:

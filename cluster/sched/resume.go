@@ -126,7 +126,7 @@ func (c *cycle) resumeLater(j *state.Job) {
 	goesOn := func(w *world, at pbs.Time) bool {
 		start, ok := c.hours.opens(j, at, leftExpected(j))
 		until := spanFrom(start, leftExpected(j), leftOf(j))
-		if !ok || !w.hasWithin(placed, c.future.windowAt(at, until)) {
+		if !ok || !c.hasWhole(c.offers(j), wholeWindow(start, until)) || !w.hasWithin(placed, c.future.windowAt(at, until)) {
 			return false
 		}
 		c.keepResumption(top{j, start, until, placed})
