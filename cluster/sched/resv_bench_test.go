@@ -169,6 +169,30 @@ func BenchmarkPlanner_TopsEvent(b *testing.B) {
 	}
 }
 
+// BenchmarkPlanner_WholeEvent is that with a top job that waits for what the server has of a resource, of which each run
+// has some.
+func BenchmarkPlanner_WholeEvent(b *testing.B) {
+	c := filled(runningStore(100_000, 5000))
+	tx := c.store.Tx()
+	runs := 0
+	for j := range c.store.View().Jobs() {
+		if j.State == pbs.Running {
+			runs++
+		}
+		next := *j
+		next.Resources = next.Resources.Set("lic", "1")
+		tx.PutJob(&next)
+	}
+	c.store.Commit(tx)
+	c.run(&command.ManageResource{Verb: command.VerbCreate, Name: "lic", Changes: []command.AttrChange{
+		{Entry: attr.Entry{Name: "type", Value: "long"}}, {Entry: attr.Entry{Name: "flag", Value: "q"}},
+	}})
+	c.run(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "lic", Value: fmt.Sprint(runs - b.N - 1)}}}})
+	c.strict()
+	c.event(b)
+	b.ReportMetric(float64(runs), "runs")
+}
+
 // BenchmarkPlanner_ReservedMemory tells what a planner keeps that has looked at the future of all vnodes: what for a few jobs, and in all
 // with 100,000 that wait behind a top job.
 func BenchmarkPlanner_ReservedMemory(b *testing.B) {

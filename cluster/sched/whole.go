@@ -35,14 +35,14 @@ func (c *cycle) whole(queue pbs.QueueName) *calendar.Vnode {
 	if v := c.wholes.of[queue]; v != nil {
 		return v
 	}
-	v := &calendar.Vnode{}
+	v, all := &calendar.Vnode{}, []*calendar.Hold(nil)
 	list := c.view.Server().Resources("resources_available")
 	if q, ok := c.view.Queue(queue); ok {
 		list = q.Resources("resources_available")
 	}
 	add := func(h calendar.Hold, asked resource.List) {
 		if h.Items = c.amountsOf(list, asked); len(h.Items) > 0 {
-			v.Add(&h)
+			all = append(all, &h)
 		}
 	}
 	for r := range c.view.Running() { // of all schedulers
@@ -67,6 +67,7 @@ func (c *cycle) whole(queue pbs.QueueName) *calendar.Vnode {
 			add(calendar.Hold{From: g.from, Until: g.until, Kind: calendar.Pending}, g.asked)
 		}
 	}
+	v.AddAll(all)
 	if c.wholes.of == nil {
 		c.wholes.of = map[pbs.QueueName]*calendar.Vnode{}
 	}

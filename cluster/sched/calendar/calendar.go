@@ -151,7 +151,32 @@ func (v *Vnode) Add(h *Hold) {
 	}
 	at, _ := slices.BinarySearchFunc(v.holds, h.From+1, func(o *Hold, from pbs.Time) int { return cmp.Compare(o.From, from) })
 	v.holds = slices.Insert(v.holds, at, h)
-	v.count(h, 1)
+	v.count(h, 1, (*profile).add)
+}
+
+// AddAll notes holds, very many of them in less time than one after the other where there are no others yet.
+func (v *Vnode) AddAll(all []*Hold) {
+	if len(v.holds) > 0 {
+		for _, h := range all {
+			v.Add(h)
+		}
+		return
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(h *Hold) bool { return h.Until <= h.From })
+	slices.SortStableFunc(all, func(a, b *Hold) int { return cmp.Compare(a.From, b.From) })
+	v.holds = all
+	for _, h := range all { // the profiles stay where they are from then on
+		v.count(h, 0, func(*profile, pbs.Time, pbs.Time, int64) {})
+	}
+	changes := map[*profile][]step{}
+	for _, h := range all {
+		v.count(h, 1, func(p *profile, from, until pbs.Time, by int64) {
+			changes[p] = append(changes[p], step{from, by}, step{until, -by})
+		})
+	}
+	for p, by := range changes {
+		p.sum(by)
+	}
 }
 
 // Take removes the holds of which that is wanted, and returns them.
@@ -160,7 +185,7 @@ func (v *Vnode) Take(wanted func(*Hold) bool) (taken []*Hold) {
 		if !wanted(h) {
 			return false
 		}
-		v.count(h, -1)
+		v.count(h, -1, (*profile).add)
 		taken = append(taken, h)
 		return true
 	})
@@ -214,21 +239,23 @@ func (v *Vnode) layer(n int) *layer {
 }
 
 // count adds a hold to the layers that it is in, or takes it out.
-func (v *Vnode) count(h *Hold, sign int64) {
+func (v *Vnode) count(h *Hold, sign int64, add func(p *profile, from, until pbs.Time, by int64)) {
 	end := h.End()
 	if h.Kind.Waits() || end < h.Until {
 		v.apart += int(sign)
 	}
 	if h.Kind.Waits() {
-		v.countIn(tops, h, h.From, end, sign)
+		v.countIn(tops, h, span{h.From, end}, sign, add)
 		return
 	}
-	v.countIn(usual, h, h.From, end, sign)
-	v.countIn(overdue, h, max(h.From, end), h.Until, sign)
+	v.countIn(usual, h, span{h.From, end}, sign, add)
+	v.countIn(overdue, h, span{max(h.From, end), h.Until}, sign, add)
 }
 
-func (v *Vnode) countIn(n int, h *Hold, from, until pbs.Time, sign int64) {
-	if until <= from {
+type span struct{ from, until pbs.Time }
+
+func (v *Vnode) countIn(n int, h *Hold, in span, sign int64, add func(p *profile, from, until pbs.Time, by int64)) {
+	if in.until <= in.from {
 		return
 	}
 	l := v.layer(n)
@@ -238,18 +265,18 @@ func (v *Vnode) countIn(n int, h *Hold, from, until pbs.Time, sign int64) {
 	}
 	for _, it := range h.Items {
 		if it.Amount != 0 {
-			l.profile(it.Resource).add(from, until, sign*it.Amount)
+			add(l.profile(it.Resource), in.from, in.until, sign*it.Amount)
 		}
 	}
 	if !h.Kind.Uses() {
 		return
 	}
-	l.users.add(from, until, sign)
+	add(&l.users, in.from, in.until, sign)
 	if h.Alone {
-		l.alone.add(from, until, sign)
+		add(&l.alone, in.from, in.until, sign)
 	}
 	if h.Host {
-		l.hosted.add(from, until, sign)
+		add(&l.hosted, in.from, in.until, sign)
 	}
 }
 
@@ -339,128 +366,4 @@ func (v *Vnode) held(c Count, resource string) (p profiles) {
 		}
 	}
 	return p
-}
-
-// profiles are added up.
-type profiles struct {
-	of [layers]profile
-	n  int
-}
-
-func (p *profiles) add(one profile) {
-	if len(one) > 0 {
-		p.of[p.n] = one
-		p.n++
-	}
-}
-
-// most returns the greatest sum in a time.
-func (p *profiles) most(from, until pbs.Time) int64 {
-	switch p.n {
-	case 0:
-		return 0
-	case 1:
-		return p.of[0].most(from, until)
-	}
-	var rest [layers]profile
-	var sums [layers]int64
-	most := int64(0)
-	for i, one := range p.of[:p.n] {
-		sums[i] = one.most(from, from+1)
-		rest[i] = one[one.find(from+1):]
-		most += sums[i]
-	}
-	for sum := most; ; most = max(most, sum) {
-		next := -1
-		for i := range p.n {
-			if len(rest[i]) > 0 && (next < 0 || rest[i][0].at < rest[next][0].at) {
-				next = i
-			}
-		}
-		if next < 0 || rest[next][0].at >= until {
-			return most
-		}
-		at := rest[next][0].at
-		for i := range p.n {
-			if len(rest[i]) > 0 && rest[i][0].at == at {
-				sum += rest[i][0].sum - sums[i]
-				sums[i], rest[i] = rest[i][0].sum, rest[i][1:]
-			}
-		}
-	}
-}
-
-// What most vnodes have, so that their calendars need not grow.
-const (
-	usualResources = 2
-	usualSteps     = 8
-)
-
-// A profile is a sum over time: it changes at each step, and is 0 before the first one.
-type profile []step
-
-type step struct {
-	at  pbs.Time
-	sum int64 // from then on
-}
-
-// find returns the place of the first step that is not before a time.
-func (p profile) find(at pbs.Time) int {
-	i, _ := slices.BinarySearchFunc(p, at, func(s step, at pbs.Time) int { return cmp.Compare(s.at, at) })
-	return i
-}
-
-// most returns the greatest sum in a time.
-func (p profile) most(from, until pbs.Time) int64 {
-	i := p.find(from)
-	var most int64
-	switch {
-	case i < len(p) && p[i].at == from:
-		most = p[i].sum
-	case i > 0:
-		most = p[i-1].sum
-	}
-	for ; i < len(p) && p[i].at < until; i++ {
-		most = max(most, p[i].sum)
-	}
-	return most
-}
-
-// add adds to the sums of a time.
-func (p *profile) add(from, until pbs.Time, by int64) {
-	first := p.split(from)
-	last := p.split(until)
-	for i := first; i < last; i++ {
-		(*p)[i].sum += by
-	}
-	p.join(last)
-	p.join(first)
-}
-
-// split makes a step at a time, and returns its place.
-func (p *profile) split(at pbs.Time) int {
-	i := p.find(at)
-	if i < len(*p) && (*p)[i].at == at {
-		return i
-	}
-	var before int64
-	if i > 0 {
-		before = (*p)[i-1].sum
-	}
-	if *p == nil {
-		*p = make(profile, 0, usualSteps)
-	}
-	*p = slices.Insert(*p, i, step{at, before})
-	return i
-}
-
-// join drops a step that changes nothing.
-func (p *profile) join(i int) {
-	var before int64
-	if i > 0 {
-		before = (*p)[i-1].sum
-	}
-	if (*p)[i].sum == before {
-		*p = slices.Delete(*p, i, i+1)
-	}
 }

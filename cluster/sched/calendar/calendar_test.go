@@ -120,6 +120,10 @@ func byModel(t *rapid.T) {
 				t.Fatalf("took %d holds of %s, want %d", len(taken), by, before-len(n.holds))
 			}
 		},
+		"anew": func(*rapid.T) {
+			v.Clear()
+			v.AddAll(n.holds)
+		},
 		"": func(t *rapid.T) {
 			check(t, &v, &n)
 			if len(v.Holds()) != len(n.holds) || !slices.IsSortedFunc(v.Holds(), func(a, b *calendar.Hold) int { return int(a.From - b.From) }) {
