@@ -44,6 +44,7 @@ type Config struct {
 	Syslog        daylog.Syslog // where lines of the log go besides
 	LogFile       string        // of all days (-L); empty: files of days below mom_logs
 	Settings      string        // path of the file that is read in place of mom_priv/config (-c); empty: none
+	Checkpoints   string        // folder of the checkpoints of jobs (-C); empty: that of $checkpoint_path, or checkpoint in Home
 
 	Reporter apiconnect.ReportClient // finds the replicas and repeats by itself
 	Sisters  Sisters                 // reaches the moms of other hosts; nil: none

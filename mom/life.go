@@ -1,6 +1,7 @@
 package mom
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ type life struct {
 
 func (m *Mom) begin(ctx context.Context) (*life, error) {
 	c := &m.config
-	options := spool.Options{Home: c.Home, Checkpoints: m.settings.Load().checkpoints, Random: c, NoSync: c.NoSync}
+	options := spool.Options{Home: c.Home, Checkpoints: cmp.Or(c.Checkpoints, m.settings.Load().checkpoints), Random: c, NoSync: c.NoSync}
 	if c.Fault != nil {
 		options.Fault = func(s spool.Step, path string) error { return c.Fault(string(s), path) }
 	}

@@ -168,6 +168,13 @@ func TestSettings_CheckpointPath(t *testing.T) {
 			t.Errorf("the checkpoint of a job is %s, want %s", got, want)
 		}
 	})
+	bubble(t, func(t *testing.T, w *world) {
+		w.config.Checkpoints = "/images" // pbs_mom -C
+		w.up()
+		if got := w.mom.running().spool.Checkpoint("1.srv"); got != "/images/1.srv.CK" {
+			t.Errorf("with -C /images the checkpoint of a job is %s", got)
+		}
+	})
 	open := t.TempDir()
 	if err := os.Chmod(open, 0o777); err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func (v *Viewer) show(ctx context.Context, stream terminalStream) {
 	p := &program{stream: stream}
 	server, err := v.connect(ctx, p)
 	if err != nil {
-		fmt.Fprintf(v.env.Stderr, "%s: %v\r\n", v.display, err)
+		fmt.Fprintf(v.env.Stderr, "display %s: %v\r\n", v.display, err)
 		return
 	}
 	closed := context.AfterFunc(ctx, func() { _ = server.Close() })

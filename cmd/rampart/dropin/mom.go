@@ -33,7 +33,7 @@ func momMain(ctx context.Context, c *call) error {
 	if c.has("p") && c.has("r") {
 		return fmt.Errorf("%w: -p and -r: one of them", ErrUsage)
 	}
-	if err := c.absolute("L"); err != nil {
+	if err := c.absolute("L", "C"); err != nil {
 		return err
 	}
 	settings, err := c.momSettings()
@@ -59,7 +59,7 @@ func momMain(ctx context.Context, c *call) error {
 	defer signal.Stop(signals)
 	return mom.Run(ctx, config, mom.Options{
 		Shim: filepath.Join(filepath.Dir(c.world.Program), "pbs"), KillJobs: !c.has("p"), Signals: signals,
-		LogFile: c.options["L"], Settings: settings,
+		LogFile: c.options["L"], Settings: settings, Checkpoints: c.options["C"],
 		Logger: c.world.Logger(config.Host),
 		Up:     func(unready func() string) { go sayUp(ctx, pipe, unready) }, // ends with its word
 	})

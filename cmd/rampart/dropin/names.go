@@ -45,8 +45,8 @@ func programs() map[string]program {
 	return map[string]program{
 		"pbs_server": {letters: "a:A:Cd:e:F:L:M:Np:R:S:s:t:", knows: "CdLNpt", idle: "eFMRSs", usage: "pbs_server [-d PBS_HOME] [-L LOGFILE] [-N] [-p port] [-t hot|warm]", run: serverMain},
 		"pbs_mom": {
-			letters: "a:c:C:d:L:M:n:NpQrR:s:S:x", knows: "cdLMNpQrsx", idle: "anRS", run: momMain,
-			usage: "pbs_mom [-c CONFIGFILE] [-d PBS_HOME] [-L LOGFILE] [-M port] [-N] [-p|-r] [-s list|show NAME|insert NAME FILE|replace NAME FILE|remove NAME]",
+			letters: "a:c:C:d:L:M:n:NpQrR:s:S:x", knows: "cCdLMNpQrsx", idle: "anRS", run: momMain,
+			usage: "pbs_mom [-c CONFIGFILE] [-C CHECKPOINTS] [-d PBS_HOME] [-L LOGFILE] [-M port] [-N] [-p|-r] [-s list|show NAME|insert NAME FILE|replace NAME FILE|remove NAME]",
 		},
 		"pbs_sched": {letters: "a:c:d:I:L:nNp:S:t:", knows: "dINn", idle: "acpSt", usage: "pbs_sched [-d PBS_HOME] [-I NAME] [-N]", run: schedMain},
 		"pbs_comm":  {letters: "d:Nr:t:", knows: "dNt", idle: "r", usage: "pbs_comm [-d PBS_HOME] [-N]", run: commMain},

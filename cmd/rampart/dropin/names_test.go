@@ -29,6 +29,7 @@ func TestRun_CommandLines(t *testing.T) {
 		{"pbs_mom -a 10 -n 5 -R 15003 -S 15001 -p -r", "-p and -r"},
 		{"pbs_sched -a 300 -p out -S 15004 -t 2 -I a/b", `-I "a/b"`},
 		{"pbs_mom -L log", "-L log: want an absolute path"},
+		{"pbs_mom -C images", "-C images: want an absolute path"},
 		{"pbs_server -L log", "-L log: want an absolute path"},
 		{"pbs_sched -I a/b", `-I "a/b"`},
 	} {

@@ -37,6 +37,8 @@ type Options struct {
 	Outside  *Outside         // nil: the operating system
 	LogFile  string           // of all days; empty: files of days below mom_logs
 	Settings string           // path of the file that is read in place of mom_priv/config; empty: none
+	// Checkpoints is the folder of the checkpoints of jobs; empty: that of $checkpoint_path, or checkpoint in the home.
+	Checkpoints string
 	// Up is told, when the parts run, how to ask why the mom takes no jobs yet; "": it does.
 	// Of a login host, which takes none, it is told as well. nil: nobody wants to know.
 	Up     func(unready func() string)
@@ -150,7 +152,7 @@ func (d *daemon) openMom() (err error) {
 	d.mom, err = agent.New(agent.Config{
 		Host: pbs.HostName(d.config.Host), Home: string(d.config.Home),
 		Address: d.config.Address(), GossipAddress: d.config.Gossip,
-		Adopt: !d.options.KillJobs, HighRes: home.HighRes(), LogHead: d.outside.LogHead, Syslog: d.outside.Syslog, LogFile: d.options.LogFile, Settings: d.options.Settings,
+		Adopt: !d.options.KillJobs, HighRes: home.HighRes(), LogHead: d.outside.LogHead, Syslog: d.outside.Syslog, LogFile: d.options.LogFile, Settings: d.options.Settings, Checkpoints: d.options.Checkpoints,
 		NodeName: pbs.VnodeName(d.outside.NodeName), Environment: d.outside.Environment, TmpDir: d.outside.TmpDir,
 		Reporter: d.asker.Report(), Objects: d.asker.Batch().List, ConfFile: confFile(), Sisters: d.sisters, Socket: d.outside.Socket, System: d.outside.System, Accounts: d.outside.Accounts, Probe: d.outside.Probe, Load: d.outside.Load, Elim: d.outside.Elim, Mover: d.mover, Cgroups: d.outside.Cgroups,
 		Registry: d.metrics, NoSync: d.outside.NoSync, Fault: d.outside.Fault,
