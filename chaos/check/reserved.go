@@ -66,8 +66,8 @@ func Reservations() []Law {
 	}
 }
 
-// ReservationsKept is L15 of those that have their vnodes: times are changed to what an alteration asked for alone, vnodes by an
-// answered question or a maintenance, and none goes by anything but its end or a deletion.
+// ReservationsKept judges L15 for confirmed reservations: only an alteration changes their times, and to what it asked
+// for; only an answered question or a maintenance changes their vnodes; and only their end or a deletion removes them.
 var ReservationsKept = Law{Name: "L15 reservations are kept", Judge: func(e *Evidence) []string {
 	var f faults
 	for _, b := range e.Bookings {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// mostHasty bounds the jobs that come before others of their classes in a cycle, and
-	// mostAged those of which it is looked whether they do.
+	// mostHasty bounds the jobs that a cycle moves ahead of the others of their classes, and
+	// mostAged the jobs that it examines to find them.
 	mostHasty = 1000
 	mostAged  = 4000
 
-	// madeWay is how long a run that was suspended for a job holds a place for that before all others: whoever takes it,
-	// or is promoted since the run counts for no soft limit any more, would make the suspension vain.
+	// madeWay is how long a job for which a run was suspended comes before all others. If another job took the place, or
+	// was promoted because the suspended run no longer counts for a soft limit, the suspension would be in vain.
 	madeWay = pbs.Time(time.Minute)
 )
 

@@ -1,6 +1,7 @@
-// Package service implements the RPC methods of a replica: Batch for PBS
-// commands, Cluster for administration and other replicas, Report for moms. Each
-// method does four things in this order: parse, permit, propose or read, reply.
+// Package service implements the RPC services of a replica: Batch for commands;
+// Cluster, Members, Trust, Snapshots, Recovery and Halt for administration and for
+// other replicas; Report for moms; Blobs and Staging for files. Each method does
+// four things in this order: parse, permit, propose or read, reply.
 //
 // What lies around the methods is done elsewhere, once for all of them: identity,
 // audience and forwarding to the leader by package transport, agreement by

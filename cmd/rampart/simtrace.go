@@ -161,7 +161,8 @@ func writeTo(stdout io.Writer, name string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// garbage is how much of the memory may be garbage of a replay, in hundredths of what is in use: little is.
+// garbage is the percentage for the garbage collector while a trace is replayed (debug.SetGCPercent): a replay has
+// little in use and makes much garbage, so it is collected less often than by default.
 const garbage = 400
 
 func replay(c *urfave.Context, hosts trace.Hosts) error {

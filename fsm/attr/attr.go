@@ -80,7 +80,7 @@ type Def struct {
 	Type         Type
 	Read, Write  Perm
 	Shareable    bool   // a value may be @VNODE: the amount of that vnode
-	AlterRunning bool   // may be altered while the job runs (of resources the limits of time alone)
+	AlterRunning bool   // may be altered while the job runs; of Resource_List command.alterableWhileRunning decides
 	OnCreate     bool   // Write holds only when the object is made
 	Fixed        bool   // of the default scheduler it can be unset only: there it follows from where the leader runs
 	Hidden       bool   // shown only with show_hidden_attribs, or if asked for

@@ -8,9 +8,8 @@ import (
 	"rampart/fsm/state"
 )
 
-// FeatureLevel is what this build knows of kinds, fields and meanings. It rises by
-// one with each release that adds to them; what a level brought is proposed only
-// when the state is at that level.
+// FeatureLevel is the highest level of kinds, fields and meanings that this build
+// knows. What a level added is proposed only when the state is at that level.
 const FeatureLevel uint32 = 3
 
 // LevelTrust is the feature level from which keys and leaves are kept on record, keys and

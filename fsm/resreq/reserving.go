@@ -2,8 +2,8 @@ package resreq
 
 import "slices"
 
-// Reserving returns the requirement with what another one reserves in the place of what it reserves itself: of a job that runs no more can
-// change. It is false if the other one says more than that, and not the same here.
+// Reserving returns r with the rusage sections of other, which is all that can change of a running job's
+// requirement. It returns false if other differs from r in anything else that it states.
 func (r Requirement) Reserving(other Requirement) (Requirement, bool) {
 	own, others := r.terms(), other.terms()
 	if len(own) != len(others) {

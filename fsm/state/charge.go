@@ -92,7 +92,7 @@ func (r Reserved) Names(res string) bool {
 	return named
 }
 
-// Beyond returns of what a job of the reservation holds that of which the reservation has no amount: it is the vnode's.
+// Beyond returns the items of held that the reservation does not name; they are charged to the vnode.
 func (r Reserved) Beyond(held resource.List) (rest resource.List) {
 	for _, it := range held {
 		if !r.Names(it.Name) {
@@ -102,7 +102,7 @@ func (r Reserved) Beyond(held resource.List) (rest resource.List) {
 	return rest
 }
 
-// within is what Beyond leaves.
+// within returns the items of held that the reservation names.
 func (r Reserved) within(held resource.List) resource.List {
 	if len(r.Beyond(held)) == 0 {
 		return held

@@ -101,8 +101,8 @@ func (a *accounts) recall(key string) (transport.Account, time.Time, bool) {
 	}, told, true
 }
 
-// owns is directory.Options.Owns. It is asked of everybody whose answer is looked at, waits for
-// nobody, and has who was not asked about for a while asked about behind its back.
+// owns is directory.Options.Owns: it reports whether the user has jobs, as far as the mom knows. It never
+// waits; an answer older than ownerFresh is returned, and a new one is fetched in the background.
 func (a *accounts) owns(name string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -45,10 +45,10 @@ func (s *Server) watchScheds(ctx context.Context) error {
 	}
 }
 
-// lastFault is what went wrong when something was tried last that is tried all the time; empty: nothing.
+// A lastFault is the error of the latest attempt at something that is tried again and again; empty: it succeeded.
 type lastFault string
 
-// news tells whether an error is another one than the last time.
+// news records the result of an attempt and reports whether it is an error that the attempt before did not have.
 func (l *lastFault) news(err error) bool {
 	before := *l
 	if *l = ""; err != nil {
@@ -57,7 +57,7 @@ func (l *lastFault) news(err error) bool {
 	return *l != "" && *l != before
 }
 
-// A schedEnd is what the lock file of a scheduler said of a process that has ended.
+// A schedEnd identifies a scheduler process that has ended, by its lock file and the process id in it.
 type schedEnd struct{ lock, pid string }
 
 // schedEnds are the ends that are known, by scheduler.
