@@ -21,10 +21,10 @@ type Report struct {
 	blows    []check.Blow
 }
 
-// Good tells whether the run came to its end and every law holds.
+// Good reports whether the run came to its end and every law holds.
 func (r *Report) Good() bool { return len(r.Trouble) == 0 && r.Verdict.Good() }
 
-// SaysNothing tells whether nothing is wrong but that too little happened.
+// SaysNothing reports whether nothing is wrong but that too little happened.
 func (r *Report) SaysNothing() bool {
 	return len(r.Trouble) == 0 && len(r.Verdict.Broken) == 0 && len(r.Verdict.Inconclusive) > 0
 }

@@ -43,7 +43,7 @@ func (v *Values) Set(value string) error {
 // String returns the values for messages.
 func (v *Values) String() string { return strings.Join(*v, " ") }
 
-// Has tells whether the option was given.
+// Has reports whether the option was given.
 func (o *Options) Has(name string) bool { return len(o.All(name)) > 0 }
 
 // All returns every value of the option in the order given.

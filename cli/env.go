@@ -30,7 +30,7 @@ type Env struct {
 	WriteFile func(name string, data []byte) error
 	// MakeFolder makes a folder, and those that it is in, unless they are there.
 	MakeFolder func(name string) error
-	// Terminal tells whether standard input is one, for qmgr's prompt.
+	// Terminal reports whether standard input is one, for qmgr's prompt.
 	Terminal func() bool
 	// Console returns the terminal of standard input and output; false: they are none.
 	Console func() (Console, bool)

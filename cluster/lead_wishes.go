@@ -28,7 +28,7 @@ func (w *wishes) replayed(ctx context.Context, n *node) error {
 	return nil
 }
 
-// hot tells whether the term that begins starts jobs again that have ended with the servers.
+// hot reports whether the term that begins starts jobs again that have ended with the servers.
 func (w *wishes) hot() bool {
 	return w.restart && w.machine.View().Cluster().FeatureLevel >= command.LevelObjects
 }

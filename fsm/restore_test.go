@@ -141,7 +141,7 @@ func checkRestored(t *rapid.T, from, before, after *state.View) {
 
 func live(j *state.Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting }
 
-// ordered tells whether there is an order to end the run.
+// ordered reports whether there is an order to end the run.
 func ordered(v *state.View, run state.HostRun, job pbs.JobID) bool {
 	for o := range v.Orders(run.Host) {
 		if o.Kind == state.OrderKill && o.Job == job && o.RunCount == run.RunCount {

@@ -109,7 +109,7 @@ func (m *Mom) EndMom(_ context.Context, r *connect.Request[api.EndMomRequest]) (
 	return connect.NewResponse(&api.EndMomReply{}), nil
 }
 
-// void tells whether orders must not be looked at: they are of another epoch, or of a
+// void reports whether orders must not be looked at: they are of another epoch, or of a
 // leader that was succeeded. Other errors are the disk's, and logged.
 func (m *Mom) void(err error) bool {
 	switch {

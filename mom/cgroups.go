@@ -85,7 +85,7 @@ type kept struct {
 
 var _ task.Hooks = kept{}
 
-// acts tells whether the built-in hook acts at an event, and notes it where tools look for it.
+// acts reports whether the built-in hook acts at an event, and notes it where tools look for it.
 func (k kept) acts(event string) bool {
 	if !k.keeper.Acts(event) {
 		return false
@@ -254,7 +254,7 @@ func (m *Mom) keepCgroups(ctx context.Context, l *life) {
 	}
 }
 
-// lives tells whether a run is not over on this host.
+// lives reports whether a run is not over on this host.
 func (l *life) lives(job string, run uint32) bool {
 	r := l.task(spool.TaskKey{Job: pbs.JobID(job), Run: pbs.RunCount(run)})
 	return r != nil && r.Task().State() != task.Ended

@@ -35,7 +35,7 @@ func (m *Mom) checkpointJob(ctx context.Context, l *life, k spool.TaskKey, order
 	return err
 }
 
-// here tells whether a run of the job is on this host.
+// here reports whether a run of the job is on this host.
 func (l *life) here(job pbs.JobID) bool {
 	for _, r := range l.all() {
 		if t := r.Task(); t.Key.Job == job && t.State() != task.Ended {

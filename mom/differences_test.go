@@ -46,7 +46,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// heeded tells whether a directive changes anything, or is refused without a value.
+// heeded reports whether a directive changes anything, or is refused without a value.
 func heeded(word string) bool {
 	for _, value := range []string{"", "mem", "checkpoint 10 !/bin/true"} {
 		var s settings

@@ -79,7 +79,7 @@ type lastRun struct {
 	ended time.Time
 }
 
-// rests tells whether it is too early for a hook: it rests for its freq after each run, but not one that was made anew.
+// rests reports whether it is too early for a hook: it rests for its freq after each run, but not one that was made anew.
 func (l lastRun) rests(h hook.Hook, now time.Time) bool {
 	return l.seq == h.Seq && now.Before(l.ended.Add(max(h.Seconds("freq"), time.Second)))
 }

@@ -182,7 +182,7 @@ func (l *life) start(r *task.Runner, first task.Event) bool {
 	return true
 }
 
-// known tells whether the servers know the mom, and what lives here.
+// known reports whether the servers know the mom, and what lives here.
 func (l *life) known() bool {
 	select {
 	case <-l.registered:

@@ -23,7 +23,7 @@ type proof struct {
 	busy    bool
 }
 
-// ask notes what the servers ask for, and tells whether a proof is to be begun.
+// ask notes what the servers ask for, and reports whether a proof is to be begun.
 func (p *proof) ask(number int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

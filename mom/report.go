@@ -105,7 +105,7 @@ func (m *Mom) leaveEpoch(l *life, next uint64) {
 	l.entering.Store(next)
 }
 
-// betweenEpochs tells whether the mom has left one epoch and not entered the next.
+// betweenEpochs reports whether the mom has left one epoch and not entered the next.
 func (l *life) betweenEpochs() bool {
 	next := l.entering.Load()
 	return next != 0 && next != l.spool.Epoch()
@@ -193,7 +193,7 @@ func (l *life) untilKnown(ctx context.Context) bool {
 	}
 }
 
-// sendSome tells whether the oldest fact was acknowledged.
+// sendSome reports whether the oldest fact was acknowledged.
 func (m *Mom) sendSome(ctx context.Context, l *life, facts []spool.Fact) (bool, error) {
 	req := &api.FactsRequest{Host: string(m.config.Host), SpoolId: l.spool.ID()}
 	for _, f := range facts {

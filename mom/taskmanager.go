@@ -94,7 +94,7 @@ func (m *Mom) job(ctx context.Context, c *api.Credential, byOwner bool) (*task.R
 	return nil, pbs.Refuse(pbs.UnknownJob)
 }
 
-// isNamed tells whether a job is meant by its identifier, or by that without the server.
+// isNamed reports whether a job is meant by its identifier, or by that without the server.
 func isNamed(job pbs.JobID, name string) bool {
 	return string(job) == name || !strings.Contains(name, ".") && strings.HasPrefix(string(job), name+".")
 }

@@ -218,7 +218,7 @@ func Working(ctx context.Context) (done func()) {
 	})
 }
 
-// IsWorking tells whether the time of the request that ctx belongs to stands still.
+// IsWorking reports whether the time of the request that ctx belongs to stands still.
 func IsWorking(ctx context.Context) bool {
 	b := budgetFrom(ctx)
 	if b == nil {

@@ -15,7 +15,7 @@ type Caller struct {
 	// forwarded request they are the first daemon's, not the forwarding replica's.
 	Role Role
 	Host pbs.HostName
-	// Key is the KeyHash of the certificate, for the identity on record: it tells
+	// Key is the KeyHash of the certificate, for the identity on record: it reports
 	// whether a mom was enrolled with --submit and may vouch for any user.
 	Key string
 	// Vouched means that a daemon of Role on Host asserts the user. The roles
@@ -28,7 +28,7 @@ type Caller struct {
 	Expired bool
 }
 
-// Person tells whether a person asks, and not a daemon for itself.
+// Person reports whether a person asks, and not a daemon for itself.
 func (c Caller) Person() bool { return c.User.Name != "" }
 
 type callerKey struct{}

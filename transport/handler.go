@@ -29,7 +29,7 @@ type HandlerConfig struct {
 	// Leader tells the leader's HOST:PORT, whether that is this process, and
 	// whether it is known. Nil on a process that does everything itself (a mom).
 	Leader func() (address string, self, ok bool)
-	// Silent tells whether this process will hear of no leader for now, so that a request
+	// Silent reports whether this process will hear of no leader for now, so that a request
 	// need not wait for one here. Nil: never.
 	Silent func() bool
 	// Network reaches the leader.

@@ -24,7 +24,7 @@ type Identity struct {
 	// Check, if set before the identity is used, judges every peer that the CA
 	// vouches for: an error cuts it off (revocation).
 	Check func(role Role, host pbs.HostName, keyHash string) error
-	// Member, if set before the identity is used, tells whether a replica's key is
+	// Member, if set before the identity is used, reports whether a replica's key is
 	// in the membership: Raft accepts such a one though its leaf has expired, so
 	// that a site which was dark for long can elect.
 	Member func(keyHash string) bool

@@ -19,7 +19,7 @@ const (
 	ForVouched           // a person by a daemon's word
 )
 
-// admits tells whether the caller belongs to the audience.
+// admits reports whether the caller belongs to the audience.
 func (a Audience) admits(c Caller) bool {
 	daemon := c.Role.Valid() && !c.Person()
 	switch {
@@ -171,7 +171,7 @@ var methods = map[string]Rule{
 // what they keep of one.
 var endless = map[string]bool{apiconnect.FilesPutProcedure: true, apiconnect.BlobsPutProcedure: true}
 
-// twoWay tells whether the caller of a method goes on talking while it is answered: what
+// twoWay reports whether the caller of a method goes on talking while it is answered: what
 // he says cannot be kept for another attempt, and has no end that could be bounded.
 func twoWay(path string) bool {
 	return path == apiconnect.BatchAttachProcedure || path == apiconnect.AgentTerminalProcedure

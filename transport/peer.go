@@ -22,7 +22,7 @@ const (
 	RoleSubmit  Role = "submit"
 )
 
-// Valid tells whether r is one of the roles.
+// Valid reports whether r is one of the roles.
 func (r Role) Valid() bool { return r == RoleReplica || r == RoleMom || r == RoleSubmit }
 
 // scheme is that of the URI SAN which makes a certificate one of ours.
@@ -77,7 +77,7 @@ func CSRKeyHash(csr []byte) (string, error) {
 
 const maxName = 253
 
-// validName tells whether s may stand as a host, replica or cluster in a SAN.
+// validName reports whether s may stand as a host, replica or cluster in a SAN.
 func validName(s string) bool {
 	if s == "" || len(s) > maxName {
 		return false

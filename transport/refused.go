@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// refused tells whether the operating system said that nobody is there, unlike
+// refused reports whether the operating system said that nobody is there, unlike
 // a network that says nothing.
 func refused(err error) bool {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {

@@ -95,7 +95,7 @@ func JoinedLate(kind string) Law {
 	}}
 }
 
-// missed tells whether a start of a job went on without the sister that was lost at a kind of command, which
+// missed reports whether a start of a job went on without the sister that was lost at a kind of command, which
 // was the job's only run: what is told of hosts does not say of which run.
 func (e *Evidence) missed(kind string, such func(Missed) bool) bool {
 	for _, h := range e.Hits {

@@ -48,10 +48,10 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// reads tells whether the operation only looks.
+// reads reports whether the operation only looks.
 func (k Kind) reads() bool { return k == List || k == Look || k == LookQueues }
 
-// modelled tells whether the model of a job knows the kind.
+// modelled reports whether the model of a job knows the kind.
 func (k Kind) modelled() bool { return k < ReleaseNodes }
 
 // An Outcome is what a client learned of its request (L6).

@@ -24,7 +24,7 @@ type Verdict struct {
 	Inconclusive []string
 }
 
-// Good tells whether every law holds and enough has happened.
+// Good reports whether every law holds and enough has happened.
 func (v Verdict) Good() bool { return len(v.Broken) == 0 && len(v.Inconclusive) == 0 }
 
 // Judge applies the laws.

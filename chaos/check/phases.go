@@ -92,7 +92,7 @@ func usedOf(fields map[string]string, name string) int64 {
 	return def.Measure(fields["resources_used."+name])
 }
 
-// within tells whether each vnode of an exec_vnode is one of another.
+// within reports whether each vnode of an exec_vnode is one of another.
 func within(some, all string) bool {
 	a, err := spec.ParseExecVnode(some)
 	if err != nil {

@@ -45,7 +45,7 @@ func (b Booking) String() string {
 	return out.String()
 }
 
-// Same tells whether a reservation is what it was.
+// Same reports whether a reservation is what it was.
 func (s Stage) Same(o Stage) bool {
 	return s.State == o.State && s.Period == o.Period && s.Nodes == o.Nodes && s.Left == o.Left && s.Hurt == o.Hurt && s.Taken == o.Taken && s.Want == o.Want
 }

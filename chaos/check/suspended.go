@@ -16,7 +16,7 @@ func standStill(e *Evidence) []string {
 	return f
 }
 
-// stopped tells whether the program did nothing all the time.
+// stopped reports whether the program did nothing all the time.
 func (r Run) stopped(s Span) bool {
 	s.From, s.To = max(s.From, r.Start), min(s.To, r.End)
 	if s.From >= s.To {

@@ -78,7 +78,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Mends tells whether it is the end of another fault.
+// Mends reports whether it is the end of another fault.
 func (k Kind) Mends() bool {
 	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence || k == Recover || k == Flow || k == Cure || k == SetClocks
 }
@@ -137,7 +137,7 @@ type Step struct {
 	Value string
 }
 
-// OfJob tells whether the target is a host of the job that a command is about: its mother superior is 0.
+// OfJob reports whether the target is a host of the job that a command is about: its mother superior is 0.
 func (s Step) OfJob() bool {
 	return s.Target.Role == Mom && s.Value != "" && s.Kind != Ambush && s.Kind != Sicken
 }

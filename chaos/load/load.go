@@ -163,7 +163,7 @@ const (
 // queueAttrs are the attributes of the second queue that are set.
 var queueAttrs = []string{"enabled", "enabled", "started"}
 
-// asks tells whether a kind of request belongs to the plan.
+// asks reports whether a kind of request belongs to the plan.
 func (p Plan) asks(k check.Kind) bool {
 	return slices.ContainsFunc(p.Mix, func(s Share) bool { return s.Kind == k })
 }

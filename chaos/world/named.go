@@ -54,7 +54,7 @@ func (w *World) reap() {
 	}
 }
 
-// ended tells whether a process has: nil was seen before.
+// ended reports whether a process has: nil was seen before.
 func ended(done chan struct{}) bool {
 	select {
 	case <-done:
@@ -191,7 +191,7 @@ func (w *World) Mend(name string) error {
 // MendAll takes every fault off every link.
 func (w *World) MendAll() { w.connect() }
 
-// Runs tells whether the process of a replica or of a mom runs.
+// Runs reports whether the process of a replica or of a mom runs.
 func (w *World) Runs(name string) bool {
 	w.reap()
 	r, m, err := w.find(name)

@@ -163,7 +163,7 @@ func (r *replica) tear(bytes int64) error {
 	return os.Truncate(path, max(0, info.Size()-bytes))
 }
 
-// leftScripts tells whether large scripts lie there that no job has, or are missing.
+// leftScripts reports whether large scripts lie there that no job has, or are missing.
 func (r *replica) leftScripts() string {
 	entries, err := os.ReadDir(r.config.Home.Scripts())
 	if err != nil {

@@ -165,7 +165,7 @@ func (w *World) giveBack(ctx context.Context, v *state.View) (tried string) {
 	return tried
 }
 
-// endlessWaits tells whether a job waits that has no walltime.
+// endlessWaits reports whether a job waits that has no walltime.
 func endlessWaits(v *state.View) bool {
 	for j := range v.Jobs() {
 		if _, known := j.Resources.Get("walltime"); !known && j.State == pbs.Queued {

@@ -41,7 +41,7 @@ func (k *book) hurt(host pbs.HostName) {
 	k.harmed[host] = true
 }
 
-// forks tells whether the host has processes for new programs.
+// forks reports whether the host has processes for new programs.
 func (p *programs) forks() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +98,7 @@ func (k *book) noteWaits(v *state.View) {
 	}
 }
 
-// waits tells whether nothing but room is lacking to a job over one host, or whether it was given to a host that is not fit and its
+// waits reports whether nothing but room is lacking to a job over one host, or whether it was given to a host that is not fit and its
 // program has not been started there.
 func (k *book) waits(v *state.View, j *state.Job) bool {
 	if nodes, _ := j.Resources.Get("nodect"); nodes != "1" || j.Array != nil || len(j.Unconfirmed) > 0 {
@@ -119,7 +119,7 @@ func (k *book) waits(v *state.View, j *state.Job) bool {
 	return true
 }
 
-// hasRoom tells whether a host that was fit all the time has the cpus that a job wants.
+// hasRoom reports whether a host that was fit all the time has the cpus that a job wants.
 func (k *book) hasRoom(v *state.View, j *state.Job) bool {
 	cpus := func(text string) int {
 		n, _ := strconv.Atoi(text)

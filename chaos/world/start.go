@@ -221,7 +221,7 @@ func (w *World) missing(moms ...*mom) string {
 	return ""
 }
 
-// isUp tells whether the vnodes of a host are known, and none is down.
+// isUp reports whether the vnodes of a host are known, and none is down.
 func isUp(v *state.View, host pbs.HostName) bool {
 	n := 0
 	for vn := range v.VnodesOf(host) {

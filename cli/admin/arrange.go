@@ -47,7 +47,7 @@ func Arrange(app *cli.App, words []string) []string {
 // completion asks for the words that may come next; it is urfave/cli's.
 const completion = "--generate-bash-completion"
 
-// takesNext tells whether the word behind an option is its value. One that is not known takes none: it is refused.
+// takesNext reports whether the word behind an option is its value. One that is not known takes none: it is refused.
 func takesNext(flags []cli.Flag, option string) bool {
 	name := strings.TrimPrefix(option[1:], "-")
 	for _, f := range flags {

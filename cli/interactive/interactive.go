@@ -277,7 +277,7 @@ func farewell(stream terminalStream, cut func()) {
 	}
 }
 
-// final tells whether an error says that the session is over, and not only the connection.
+// final reports whether an error says that the session is over, and not only the connection.
 func final(err error) bool {
 	var refused *pbs.Error
 	return errors.As(err, &refused) && refused.Code != pbs.NoQuorum && refused.Code != pbs.UnknownResult

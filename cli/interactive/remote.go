@@ -88,7 +88,7 @@ func (r *remote) typed(ctx context.Context, data []byte) {
 	}
 }
 
-// isOver tells whether the session has ended.
+// isOver reports whether the session has ended.
 func (r *remote) isOver() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

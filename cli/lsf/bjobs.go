@@ -284,7 +284,7 @@ func (v *jobsView) none() string {
 	return "No unfinished job found"
 }
 
-// wants tells whether a job is one of those that the options choose.
+// wants reports whether a job is one of those that the options choose.
 func (v *jobsView) wants(j job) bool {
 	switch {
 	case j.Refusal != nil, j.isArray(), j.state == lsf.Moved:

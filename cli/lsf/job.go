@@ -37,18 +37,18 @@ func newJob(o *api.Object) job {
 
 func (j job) get(name string) string { return value(j.Object, name) }
 
-// isArray tells whether the job is an array as a whole, which LSF does not show: it shows its jobs.
+// isArray reports whether the job is an array as a whole, which LSF does not show: it shows its jobs.
 func (j job) isArray() bool { return j.get("array") == "True" && j.get("array_index") == "" }
 
-// finished tells whether the job is over.
+// finished reports whether the job is over.
 func (j job) finished() bool { return j.state == lsf.Done || j.state == lsf.Exited }
 
-// suspended tells whether the job was started, and waits to go on.
+// suspended reports whether the job was started, and waits to go on.
 func (j job) suspended() bool {
 	return j.state == lsf.UserSuspended || j.state == lsf.SysSuspended
 }
 
-// pending tells whether the job is yet to be started.
+// pending reports whether the job is yet to be started.
 func (j job) pending() bool { return j.state == lsf.Pending || j.state == lsf.HeldPending }
 
 // slots returns how many slots the job has or wants.
@@ -105,7 +105,7 @@ func (j job) command() string {
 	return j.get("Job_Name")
 }
 
-// named tells whether the job was given a name of its own.
+// named reports whether the job was given a name of its own.
 func (j job) named() bool {
 	line := j.commandLine()
 	return line == "" || j.get("Job_Name") != nameOf(line)

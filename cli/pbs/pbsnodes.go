@@ -56,7 +56,7 @@ func pbsnodes() *cli.Command {
 	return c
 }
 
-// marking tells whether hosts are to be marked, and not shown. Nobody can mark a host down, who
+// marking reports whether hosts are to be marked, and not shown. Nobody can mark a host down, who
 // is no server: -d marks it offline, as -o does, and -c clears that, as -r does.
 func marking(opts *cli.Options) bool {
 	return slices.ContainsFunc([]string{"c", "d", "o", "r", "C"}, opts.Has)

@@ -157,7 +157,7 @@ func isPriority(v string) bool {
 	return err == nil && n >= -1024 && n <= 1023
 }
 
-// isInterval tells whether v is a checkpoint interval: n, s, c, c=MINUTES, w, w=MINUTES, u.
+// isInterval reports whether v is a checkpoint interval: n, s, c, c=MINUTES, w, w=MINUTES, u.
 func isInterval(v string) bool {
 	letter, minutes, given := strings.Cut(v, "=")
 	switch letter {

@@ -176,7 +176,7 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defa
 	}, nil
 }
 
-// isSubmission tells whether the operands are a script, a program behind "--", or nothing.
+// isSubmission reports whether the operands are a script, a program behind "--", or nothing.
 func isSubmission(opts *cli.Options) bool {
 	if opts.Dashed {
 		return opts.Before == 0 && len(opts.Operands) > 0

@@ -118,7 +118,7 @@ func (b *booking) amounts(v string) bool {
 	return true
 }
 
-// timed tells whether a start or an end was given.
+// timed reports whether a start or an end was given.
 func timed(opts *cli.Options) bool { return opts.Has("R") || opts.Has("E") }
 
 // plainly says something without the name of the command in front, and returns the exit status of wrong usage.

@@ -29,7 +29,7 @@ func (p *scanner) blanks() {
 	}
 }
 
-// rest tells whether there is more than blanks.
+// rest reports whether there is more than blanks.
 func (p *scanner) rest() bool {
 	at := p.at
 	p.blanks()
@@ -90,7 +90,7 @@ func (p *scanner) names(d *directive) bool {
 	return true
 }
 
-// atOperator tells whether an operator comes next, or was read with the word.
+// atOperator reports whether an operator comes next, or was read with the word.
 func (p *scanner) atOperator() bool {
 	rest := strings.TrimLeft(p.line[p.at:], " \t+-")
 	return strings.HasPrefix(rest, "=")

@@ -133,7 +133,7 @@ type message struct {
 	text   string
 }
 
-// job shows what the logs tell of a job, and tells whether there was anything.
+// job shows what the logs tell of a job, and reports whether there was anything.
 func (t *trace) job(id string) bool {
 	id, _, _ = strings.Cut(id, "@")
 	all := t.collect(id)

@@ -69,7 +69,7 @@ func (r *request) absolute(file string) string {
 	return full
 }
 
-// isMailing tells whether v lists addresses: none is an option of the site's mail program,
+// isMailing reports whether v lists addresses: none is an option of the site's mail program,
 // and none is two.
 func isMailing(v string) bool {
 	for item := range strings.SplitSeq(v, ",") {
@@ -81,7 +81,7 @@ func isMailing(v string) bool {
 	return true
 }
 
-// isRange tells whether v is the range of an array: X-Y[:Z][%N].
+// isRange reports whether v is the range of an array: X-Y[:Z][%N].
 func isRange(v string) bool {
 	v, limit, limited := strings.Cut(v, "%")
 	v, step, stepped := strings.Cut(v, ":")
@@ -103,7 +103,7 @@ func isNumber(s string) bool {
 	return s != ""
 }
 
-// isWord tells whether s may be the name of an attribute or resource.
+// isWord reports whether s may be the name of an attribute or resource.
 func isWord(s string) bool {
 	for i := range len(s) {
 		c := s[i]

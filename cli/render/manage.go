@@ -19,14 +19,14 @@ type Kind struct {
 	What    string // "attributes" or "properties"
 	Unnamed bool   // set directives name no object
 	Given   bool   // the objects are always there: print creates none
-	// AtCreate tells whether an attribute must be given with create.
+	// AtCreate reports whether an attribute must be given with create.
 	AtCreate func(o *api.Object, a *api.Attribute) bool
 	// Settable returns what print sets of the attribute, if anything.
 	Settable func(*api.Attribute) (value string, ok bool)
-	// Late tells whether print sets the attribute when all objects are made, since it names
+	// Late reports whether print sets the attribute when all objects are made, since it names
 	// another of them.
 	Late func(*api.Attribute) bool
-	// Listed tells whether print sets the attribute item by item.
+	// Listed reports whether print sets the attribute item by item.
 	Listed func(*api.Attribute) bool
 }
 

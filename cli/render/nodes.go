@@ -55,13 +55,13 @@ func jobsOf(value string) []string {
 	return ids
 }
 
-// NothingAssigned tells whether a is an assigned resource of which nothing is in
+// NothingAssigned reports whether a is an assigned resource of which nothing is in
 // use; pbsnodes -a leaves these out of its JSON.
 func NothingAssigned(a *api.Attribute) bool {
 	return a.Name == "resources_assigned" && (a.Value == "0" || a.Value == "0kb" || a.Value == "0b")
 }
 
-// Unavailable writes the line of pbsnodes -l, and tells whether there was one to
+// Unavailable writes the line of pbsnodes -l, and reports whether there was one to
 // write: the node is offline or down.
 func Unavailable(w io.Writer, o *api.Object) bool {
 	state := Find(o, "state", "")

@@ -13,7 +13,7 @@ import (
 // ctime is how PBS prints a moment.
 const ctime = "Mon Jan _2 15:04:05 2006"
 
-// isMoment tells whether an attribute is seconds since the epoch on the wire and a
+// isMoment reports whether an attribute is seconds since the epoch on the wire and a
 // date on paper.
 func isMoment(name string) bool { return moments()[name] }
 

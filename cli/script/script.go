@@ -54,7 +54,7 @@ func directive(line, prefix string) (string, bool) {
 	return strings.TrimLeft(rest, " \t"), ok
 }
 
-// executable tells whether a shell would do something at this line.
+// executable reports whether a shell would do something at this line.
 func executable(line string) bool {
 	if strings.HasPrefix(line, ":") || strings.HasPrefix(line, "#!") {
 		return false

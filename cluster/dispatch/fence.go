@@ -21,7 +21,7 @@ func fenceWait(seconds int64) time.Duration {
 	return fence + fence/10 + fenceSlack
 }
 
-// fencedLocked tells whether the fence of a host that is down has fallen by now. The
+// fencedLocked reports whether the fence of a host that is down has fallen by now. The
 // clock is our own and monotonic; one that stands still while we are suspended makes us
 // wait longer.
 func (w *Watcher) fencedLocked(h *state.Host) bool {

@@ -60,7 +60,7 @@ func startsOn(mother pbs.HostName, req *api.DeliverRequest) []pbs.HostName {
 	return all
 }
 
-// knowHooks tells whether the moms of hosts that are up have confirmed a generation of hooks.
+// knowHooks reports whether the moms of hosts that are up have confirmed a generation of hooks.
 func knowHooks(v *state.View, hosts []pbs.HostName, generation uint64) bool {
 	for _, name := range hosts {
 		if h, ok := v.Host(name); ok && h.Up && h.Address != "" && h.Hooks < generation {

@@ -87,7 +87,7 @@ func TestPrune_Withdrawn(t *testing.T) {
 	})
 }
 
-// told tells whether the mom got an order to end a run.
+// told reports whether the mom got an order to end a run.
 func (m *mom) told(job pbs.JobID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -195,7 +195,7 @@ func (w *Watcher) silenceLocked(host pbs.HostName) time.Duration {
 	return time.Since(last)
 }
 
-// heard tells whether this leader has answered a renewal of a mom in its term.
+// heard reports whether this leader has answered a renewal of a mom in its term.
 func (w *Watcher) heard(host pbs.HostName) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -62,7 +62,7 @@ type delegate struct {
 	meta Meta
 }
 
-// hold notes the generation of our keys, and tells whether that is news.
+// hold notes the generation of our keys, and reports whether that is news.
 func (d *delegate) hold(generation uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

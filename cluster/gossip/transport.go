@@ -123,7 +123,7 @@ func (t *Transport) accept() {
 	}
 }
 
-// pause waits a moment after an error and tells whether to go on.
+// pause waits a moment after an error and reports whether to go on.
 func (t *Transport) pause() bool {
 	select {
 	case <-t.ctx.Done():

@@ -161,7 +161,7 @@ func (b *book) look() error {
 	return b.close()
 }
 
-// stands tells whether the page's files are in their places with the sizes that
+// stands reports whether the page's files are in their places with the sizes that
 // the writer gave them.
 func (p *page) stands(dir string) bool {
 	return stands(p.data, filepath.Join(dir, p.day), p.size) && stands(p.index, filepath.Join(dir, indexName(p.day)), p.slots)

@@ -110,7 +110,7 @@ func TestCrash_BetweenAppendAndSync(t *testing.T) {
 	}
 }
 
-// holds tells whether a folder has just these records.
+// holds reports whether a folder has just these records.
 func holds(t *testing.T, dir string, rs []Record) bool {
 	t.Helper()
 	n := 0

@@ -144,7 +144,7 @@ func (s *scan) keep(synced uint64) (k keep, err error) {
 	return k, nil
 }
 
-// names tells whether a slot behind those that are kept names a record that
+// names reports whether a slot behind those that are kept names a record that
 // existed: one that a crash tore would have been the newest.
 func (s *scan) names(k keep, newest uint64) (bool, error) {
 	for i := k.slots; i < s.rest/slotSize; i++ {

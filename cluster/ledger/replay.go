@@ -14,7 +14,7 @@ type replay struct {
 	at   int64 // the slot after the last
 }
 
-// has tells whether the record is in its day's file as it should be.
+// has reports whether the record is in its day's file as it should be.
 func (p *replay) has(dir string, r Record) (bool, error) {
 	if p.scan == nil || p.day != r.Day {
 		p.close()

@@ -139,7 +139,7 @@ func (s *scan) find(sl slot) (found, bool, error) {
 	return found{sl, at, s.line}, ok, err
 }
 
-// isAt tells whether the line of the slot stands at an offset, and reads it. A slot of no
+// isAt reports whether the line of the slot stands at an offset, and reads it. A slot of no
 // length has none; the day file, which may be gone, is not asked for it.
 func (s *scan) isAt(sl slot, at uint64) (bool, error) {
 	if sl.length == 0 || sl.length > maxLine || at > s.size || uint64(sl.length) > s.size-at {

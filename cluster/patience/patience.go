@@ -40,7 +40,7 @@ func (c Clock) Begin(d time.Duration) *Wait {
 	return w
 }
 
-// Over tells whether the turn that has rung was the last; if not, the next one begins.
+// Over reports whether the turn that has rung was the last; if not, the next one begins.
 func (w *Wait) Over() bool {
 	now := time.Now()
 	w.late += now.Sub(w.last) - w.length

@@ -85,7 +85,7 @@ func (f *further) follow(ctx context.Context, loops *errgroup.Group, s *state.Se
 	}
 }
 
-// ofDefault tells whether a name is the default scheduler's.
+// ofDefault reports whether a name is the default scheduler's.
 func ofDefault(sched string) bool { return sched == "" || sched == state.DefaultScheduler }
 
 // named is what each scheduler beside the default one has for itself.

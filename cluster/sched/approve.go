@@ -35,7 +35,7 @@ func (b bar) again(now time.Time, refused bool) bar {
 	return bar{now.Add(long), long, refused || b.long > 0}
 }
 
-// over tells whether nothing is left of a bar: who was not asked about again for so long has no room.
+// over reports whether nothing is left of a bar: who was not asked about again for so long has no room.
 func (b bar) over(now time.Time) bool {
 	if b.nonPreempting {
 		return now.After(b.until.Add(tameFor))

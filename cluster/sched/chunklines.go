@@ -35,7 +35,7 @@ func (c *cycle) logChunks(j *state.Job, id pbs.JobID, fits bool) {
 	}
 }
 
-// alike tells whether a PBS takes vnodes for the job that are all the same to it: it has asked for them alone, of any host, and there are no
+// alike reports whether a PBS takes vnodes for the job that are all the same to it: it has asked for them alone, of any host, and there are no
 // hosts of several vnodes.
 func (c *cycle) alike(j *state.Job, sel spec.Select) bool {
 	place := j.Placement()

@@ -30,7 +30,7 @@ func newConsidered(set settings, w *world) considered {
 	return h
 }
 
-// has tells whether a resource is looked at; those of vnodes that are true or false always are.
+// has reports whether a resource is looked at; those of vnodes that are true or false always are.
 func (h considered) has(def resource.Def) bool {
 	switch {
 	case h.named != nil:
@@ -41,7 +41,7 @@ func (h considered) has(def resource.Def) bool {
 	return true
 }
 
-// same tells whether two look at the same.
+// same reports whether two look at the same.
 func (h considered) same(o considered) bool {
 	if h.offered != o.offered || (h.named == nil) != (o.named == nil) || len(h.named) != len(o.named) {
 		return false

@@ -162,7 +162,7 @@ func (q *question) times(n int) (from, until pbs.Time) {
 	return q.Times(n)
 }
 
-// runs tells whether the present occurrence has begun, and is not to begin anew.
+// runs reports whether the present occurrence has begun, and is not to begin anew.
 func (q *question) runs() bool { return q.Running() && (q.Ask == nil || q.Ask.Start <= q.now) }
 
 // window returns the time for which an occurrence wants vnodes.
@@ -201,7 +201,7 @@ func (q *question) keep(nodes spec.ExecVnode, from, until pbs.Time) {
 	}
 }
 
-// owns tells whether the reservation has already of a vnode what an assignment gives it.
+// owns reports whether the reservation has already of a vnode what an assignment gives it.
 func (q *question) owns(nodes spec.ExecVnode, name pbs.VnodeName) bool {
 	vn, ok := q.view.Vnode(name)
 	if !ok {
@@ -286,7 +286,7 @@ func (q *question) soon() string {
 	return ""
 }
 
-// has tells whether vnodes have in a window what is to be had of them, whatever state they are in.
+// has reports whether vnodes have in a window what is to be had of them, whatever state they are in.
 func (q *question) has(nodes spec.ExecVnode, win *window) (ok bool) {
 	look := *win
 	look.anyway = true
@@ -340,7 +340,7 @@ func (q *question) denialIn(window func() *window) string {
 	return noNodes
 }
 
-// someUnreserved tells whether there are vnodes that are not for new reservations.
+// someUnreserved reports whether there are vnodes that are not for new reservations.
 func (w *world) someUnreserved() bool {
 	for i := range w.nodes {
 		if w.nodes[i].vnode.Unreserved {
@@ -350,7 +350,7 @@ func (w *world) someUnreserved() bool {
 	return false
 }
 
-// fitsAnywhere tells whether a class fits if nothing runs.
+// fitsAnywhere reports whether a class fits if nothing runs.
 func (q *question) fitsAnywhere(cl *class) bool {
 	_, ok := q.idle.fits(cl)
 	return ok

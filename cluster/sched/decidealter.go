@@ -30,7 +30,7 @@ func (q *question) others(first spec.ExecVnode) {
 	}
 }
 
-// stays tells whether the reservation may have vnodes in a window that it has already, which must be usable.
+// stays reports whether the reservation may have vnodes in a window that it has already, which must be usable.
 func (q *question) stays(nodes spec.ExecVnode, win *window) bool {
 	for _, name := range nodes.Vnodes() {
 		if vn, ok := q.view.Vnode(name); !ok || !sound(vn) {
@@ -107,7 +107,7 @@ func (q *question) needed(has spec.ExecVnode) (kept []piece, ok bool) {
 	return kept, true
 }
 
-// usable tells whether all vnodes of a chunk are.
+// usable reports whether all vnodes of a chunk are.
 func (q *question) usable(ch spec.ExecChunk) bool {
 	return !slices.ContainsFunc(ch.Parts, func(p spec.ExecPart) bool {
 		vn, ok := q.view.Vnode(p.Vnode)
@@ -115,7 +115,7 @@ func (q *question) usable(ch spec.ExecChunk) bool {
 	})
 }
 
-// covers tells whether the chunks that stay have enough for the jobs on the vnodes of a chunk.
+// covers reports whether the chunks that stay have enough for the jobs on the vnodes of a chunk.
 func (q *question) covers(has spec.ExecVnode, stays []int, ch spec.ExecChunk) bool {
 	for _, part := range ch.Parts {
 		vn, ok := q.view.Vnode(part.Vnode)

@@ -36,7 +36,7 @@ func (q *question) pieces(nodes spec.ExecVnode) []piece {
 	return all
 }
 
-// serves tells whether a chunk of an assignment is what a chunk of the request asks for.
+// serves reports whether a chunk of an assignment is what a chunk of the request asks for.
 func (q *question) serves(has spec.ExecChunk, wants chunk) bool {
 	var sum resource.List
 	for _, part := range has.Parts {
@@ -72,7 +72,7 @@ func (q *question) serves(has spec.ExecChunk, wants chunk) bool {
 	return true
 }
 
-// busy tells whether jobs of the reservation are on a vnode.
+// busy reports whether jobs of the reservation are on a vnode.
 func (q *question) busy(vn *state.Vnode) bool {
 	return slices.ContainsFunc(vn.Jobs, func(held state.VnodeJob) bool { return held.Reservation == q.ID })
 }
@@ -109,12 +109,12 @@ func chunksOf(all []piece) (nodes spec.ExecVnode) {
 	return nodes
 }
 
-// taken tells whether a maintenance has a vnode of a chunk.
+// taken reports whether a maintenance has a vnode of a chunk.
 func (q *question) taken(ch spec.ExecChunk) bool {
 	return slices.ContainsFunc(ch.Parts, func(p spec.ExecPart) bool { return slices.Contains(q.Taken(), p.Vnode) })
 }
 
-// used tells whether jobs of the reservation are on a vnode of a chunk.
+// used reports whether jobs of the reservation are on a vnode of a chunk.
 func (q *question) used(ch spec.ExecChunk) bool {
 	return slices.ContainsFunc(ch.Parts, func(p spec.ExecPart) bool {
 		vn, ok := q.view.Vnode(p.Vnode)

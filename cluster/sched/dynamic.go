@@ -107,7 +107,7 @@ func (l *Loop) probe(ctx context.Context, v *state.View, command string) (string
 	return l.opts.Dynamic(ctx, command)
 }
 
-// awaited tells whether a job that may start asks for a resource.
+// awaited reports whether a job that may start asks for a resource.
 func awaited(v *state.View, name string) bool {
 	for _, j := range v.Classes() { // the jobs of a class ask for the same
 		if _, asks := j.Resources.Get(name); asks {
@@ -117,7 +117,7 @@ func awaited(v *state.View, name string) bool {
 	return false
 }
 
-// anyAwaits tells whether a job waits that may start.
+// anyAwaits reports whether a job waits that may start.
 func anyAwaits(v *state.View) bool {
 	for range v.Classes() {
 		return true

@@ -193,7 +193,7 @@ func behind(v *state.View, j *state.Job) *InTheWay {
 	return &InTheWay{Kind: "nothing may pass the job before it", By: string(first.ID)}
 }
 
-// passes tells whether a job is considered before another one, as far as no soft limits count.
+// passes reports whether a job is considered before another one, as far as no soft limits count.
 func (o *order) passes(j, other *state.Job) bool {
 	of := func(j *state.Job) *line {
 		l := &line{rank: o.rank(j)}

@@ -34,7 +34,7 @@ func (m moment) reserves(v *state.View) bool {
 	return false
 }
 
-// follow brings a world up to a later view, and tells whether it can: not if
+// follow brings a world up to a later view, and reports whether it can: not if
 // vnodes have come or gone, or stand in another order.
 func (w *world) follow(v *state.View, sortedBy string) bool {
 	w.view = v
@@ -108,7 +108,7 @@ func (w *world) follows(i int, vn *state.Vnode) bool {
 	return old == vn || w.order.stays(old, vn, w.idle) && !sharesAnew(old, vn)
 }
 
-// stands tells whether the node is the one of a vnode.
+// stands reports whether the node is the one of a vnode.
 func (n *node) stands(vn *state.Vnode) bool {
 	return n.vnode == vn || n.vnode.Name == vn.Name && n.vnode.Host == vn.Host && n.vnode.Seq == vn.Seq && n.vnode.HostWord() == vn.HostWord()
 }

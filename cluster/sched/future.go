@@ -54,13 +54,13 @@ func newFuture(k *kept, v *state.View, now pbs.Time) *future {
 	return f
 }
 
-// promises tells whether anything begins later.
+// promises reports whether anything begins later.
 func (f *future) promises() bool { return len(f.begins)+len(f.starts) > 0 }
 
-// shifts tells whether what is free changes by more than starts and ends of jobs.
+// shifts reports whether what is free changes by more than starts and ends of jobs.
 func (c *cycle) shifts() bool { return c.view.ReservationCount() > 0 || c.view.Fades() }
 
-// begun tells whether the present occurrence of a reservation has its vnodes.
+// begun reports whether the present occurrence of a reservation has its vnodes.
 func begun(r *state.Reservation) bool { return r.Started() || r.Running() }
 
 // note notes when a reservation begins.

@@ -31,15 +31,15 @@ func (ch *chunk) of(name string) int64 {
 	return 0
 }
 
-// single tells whether all of a class has to be on one host.
+// single reports whether all of a class has to be on one host.
 func (c *class) single() bool { return c.place.Arrangement == spec.Pack || c.total() == 1 }
 
-// apart tells whether each chunk has a host of its own.
+// apart reports whether each chunk has a host of its own.
 func (c *class) apart() bool {
 	return c.place.Arrangement == spec.Scatter || c.place.Arrangement == spec.VScatter
 }
 
-// passesGate tells whether a job could be placed if all slots were free, and all memory where that is kept with them: it must be
+// passesGate reports whether a job could be placed if all slots were free, and all memory where that is kept with them: it must be
 // slots that it waits for (specification: reservation section 6.3).
 func (c *cycle) passesGate(j *state.Job, cl *class, m mode) bool {
 	r := c.reserving
@@ -54,7 +54,7 @@ func (c *cycle) passesGate(j *state.Job, cl *class, m mode) bool {
 	return passes
 }
 
-// keepable tells whether a need is kept for jobs that wait.
+// keepable reports whether a need is kept for jobs that wait.
 func (r *reserving) keepable(n need, m mode) bool {
 	return n.def.Name == r.ncpus.Name || m.memory && n.def.Name == r.mem.Name
 }
@@ -209,7 +209,7 @@ func (c *cycle) onNodes(h int, cl *class, slots, mem int64) (parts []state.Kept)
 	return parts
 }
 
-// lends tells whether a vnode may serve one of some chunks.
+// lends reports whether a vnode may serve one of some chunks.
 func (c *cycle) lends(i int, cl *class, chunks []chunk) bool {
 	n := &c.free.nodes[i]
 	if !n.usable || c.free.hosts[n.host].shut {
@@ -234,7 +234,7 @@ func (c *cycle) freeFor(h int, cl *class, chunks []chunk) (slots, mem int64) {
 	return min(slots, max(0, allowed)), min(mem, max(0, memAllowed))
 }
 
-// serves tells whether a host could have what some chunks need, if nothing ran there, and has now what is not kept for jobs.
+// serves reports whether a host could have what some chunks need, if nothing ran there, and has now what is not kept for jobs.
 func (c *cycle) serves(h int, cl *class, chunks []chunk, needs []need) bool {
 	r := c.reserving
 	if named, ok := c.free.namedBy(chunks[0]); !ok || named >= 0 && named != h {

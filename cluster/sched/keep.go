@@ -195,7 +195,7 @@ func (f *future) unkeep(k *keep) {
 	}
 }
 
-// backfills tells whether jobs of a queue may use what others are to have later.
+// backfills reports whether jobs of a queue may use what others are to have later.
 func (c *cycle) backfills(queue pbs.QueueName) bool {
 	fills, known := c.fills[queue]
 	if !known {
@@ -222,7 +222,7 @@ func (c *cycle) runtime(j *state.Job) (pbs.Time, bool) {
 	return 0, false
 }
 
-// blocked tells whether a class would fit but for what is kept for others, and why its jobs wait then.
+// blocked reports whether a class would fit but for what is kept for others, and why its jobs wait then.
 func (c *cycle) blockedByKept(cl *class) (state.Wait, bool) {
 	r := c.reserving
 	if r == nil || !r.failed[cl] || !r.roomy[cl] {
@@ -236,7 +236,7 @@ func (c *cycle) blockedByKept(cl *class) (state.Wait, bool) {
 	return why, true
 }
 
-// allKeptFrom tells whether all jobs of a line wait since there is no room for them beside what is kept for others, and know it already.
+// allKeptFrom reports whether all jobs of a line wait since there is no room for them beside what is kept for others, and know it already.
 func (c *cycle) allKeptFrom(l line) bool {
 	r := c.reserving
 	if r == nil || l.alone || l.class.lines > 1 || !r.failed[l.class] || c.backfills(l.of.Queue) || !c.onlyRoom() || !c.plain(l.of.Queue) {

@@ -115,7 +115,7 @@ func (k *kept) followRuns(v *state.View) {
 	}
 }
 
-// sameRun tells whether calendars tell the same of a job as before.
+// sameRun reports whether calendars tell the same of a job as before.
 func sameRun(a, b *state.Job) bool {
 	text := func(j *state.Job, name string) string {
 		value, _ := j.Resources.Get(name)
@@ -271,7 +271,7 @@ func (k *kept) differ(was, is *state.Reservation) {
 	}
 }
 
-// holds tells whether what was read of a vnode is what is read of it now.
+// holds reports whether what was read of a vnode is what is read of it now.
 func (s *foreseen) holds(vn *state.Vnode, now pbs.Time) bool {
 	return !s.stale && s.vnode == vn && s.read <= now && now < s.till
 }

@@ -64,7 +64,7 @@ func newLanes(waits []line, sorted []int32, o *order) lanes {
 	return lanes{all, o.turns}
 }
 
-// shared tells whether jobs come in the order of fair share, those of a queue with round_robin: a
+// shared reports whether jobs come in the order of fair share, those of a queue with round_robin: a
 // formula takes its place.
 func (o *order) shared() bool { return o.shares != nil && o.formula == nil }
 

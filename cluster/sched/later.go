@@ -96,7 +96,7 @@ func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
 	return c.estimateBy(j, cl, since, func(enough fitness) bool { return c.ahead(false, enough) })
 }
 
-// fitness tells whether what is free in a world at a time, and stays so, is enough.
+// fitness reports whether what is free in a world at a time, and stays so, is enough.
 type fitness func(w *world, at pbs.Time) bool
 
 // estimateBy is estimate by what goes through the times to come.
@@ -162,7 +162,7 @@ func (c *cycle) openFor(all []stopped) {
 	}
 }
 
-// hasWithin tells whether all of an assignment is free in a window.
+// hasWithin reports whether all of an assignment is free in a window.
 func (w *world) hasWithin(placed spec.ExecVnode, win *window) (ok bool) {
 	w.within(win, func() {
 		for h := range w.on(placed) {

@@ -28,7 +28,7 @@ func newLimiter() limiter {
 	return limiter{queues: map[pbs.QueueName]bool{}, routing: map[pbs.QueueName]bool{}, planned: map[limited]int64{}, held: map[state.Class]state.Wait{}}
 }
 
-// applies tells whether a limit may apply to the jobs of a queue.
+// applies reports whether a limit may apply to the jobs of a queue.
 func (l *limiter) applies(v *state.View, queue pbs.QueueName) bool {
 	applies, known := l.queues[queue]
 	if !known {
@@ -38,7 +38,7 @@ func (l *limiter) applies(v *state.View, queue pbs.QueueName) bool {
 	return applies
 }
 
-// routes tells whether no job runs from a queue: it routes them on.
+// routes reports whether no job runs from a queue: it routes them on.
 func (l *limiter) routes(v *state.View, queue pbs.QueueName) bool {
 	routes, known := l.routing[queue]
 	if !known {
@@ -84,7 +84,7 @@ func (c *cycle) reached(j *state.Job, id pbs.JobID) (why state.Wait, reached boo
 	return why, true
 }
 
-// atSlots tells whether a job waits for a limit on slots alone, up to which it may keep some.
+// atSlots reports whether a job waits for a limit on slots alone, up to which it may keep some.
 func (c *cycle) atSlots(j *state.Job, why state.Wait) bool {
 	if why.Code == state.WaitSlots && why.Resource != "" { // of another amount
 		return false
@@ -141,7 +141,7 @@ func (c *cycle) unmatched(j *state.Job) (state.Wait, bool) {
 	return state.Wait{}, false
 }
 
-// boundsEach tells whether what server or queue have of a number of the site bounds each job by itself: nothing of it is consumed.
+// boundsEach reports whether what server or queue have of a number of the site bounds each job by itself: nothing of it is consumed.
 func boundsEach(def resource.Def) bool {
 	return !def.Builtin && def.Type.Numeric() && def.Flags&resource.PerQueue == 0 && !def.AtHost() && !def.AtVnodes()
 }

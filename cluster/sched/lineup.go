@@ -30,7 +30,7 @@ type lineup struct {
 // lookahead is how many lines that are gone one after the other are passed over at once.
 const lookahead = 16
 
-// valid tells whether what was found out of the lines' classes still holds.
+// valid reports whether what was found out of the lines' classes still holds.
 func (l *lineup) valid(p *Planner) bool {
 	return l.age == p.age && l.world == p.all && l.reserved == p.reserved.age
 }

@@ -69,7 +69,7 @@ func (c *cycle) counting(j *state.Job, a attempt) ([]*victim, bool) {
 	return kept, true
 }
 
-// reduce takes what a job counts for off what is too much, and tells whether that helps.
+// reduce takes what a job counts for off what is too much, and reports whether that helps.
 func (c *cycle) reduce(over []excess, j *state.Job, sign int64) (helps bool) {
 	need := c.counts(j)
 	for i := range over {
@@ -84,7 +84,7 @@ func (c *cycle) reduce(over []excess, j *state.Job, sign int64) (helps bool) {
 	return helps
 }
 
-// spared tells whether nothing is too much with a job either, and lets it count then.
+// spared reports whether nothing is too much with a job either, and lets it count then.
 func (c *cycle) spared(over []excess, j *state.Job) bool {
 	c.reduce(over, j, -1)
 	for _, e := range over {

@@ -17,7 +17,7 @@ type Meter struct {
 	others  named[atomic.Bool]
 }
 
-// InCycle tells whether a cycle of a scheduler is under way in this process.
+// InCycle reports whether a cycle of a scheduler is under way in this process.
 func (m *Meter) InCycle(sched string) bool { return m.cyclingOf(sched).Load() }
 
 func (m *Meter) cyclingOf(sched string) *atomic.Bool {

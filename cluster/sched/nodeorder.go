@@ -125,7 +125,7 @@ func (o *nodeOrder) sorted(v *state.View, idle bool) []*state.Vnode {
 	return out
 }
 
-// stays tells whether a vnode that was changed keeps its place.
+// stays reports whether a vnode that was changed keeps its place.
 func (o *nodeOrder) stays(old, vn *state.Vnode, idle bool) bool {
 	return o.created(idle) || slices.Equal(o.rank(old), o.rank(vn))
 }

@@ -8,7 +8,7 @@ import (
 	"rampart/fsm/spec"
 )
 
-// isExclusive tells whether a job of the class has a vnode of those for itself.
+// isExclusive reports whether a job of the class has a vnode of those for itself.
 func (w *world) isExclusive(placed spec.ExecVnode, c *class) bool {
 	return slices.ContainsFunc(placed.Vnodes(), func(name pbs.VnodeName) bool {
 		i, ok := w.byVnode[name]

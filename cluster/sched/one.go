@@ -52,5 +52,5 @@ func PlaceOne(v *state.View, j *state.Job, loads *Loads) (execVnode string, make
 	return "", makeWay, ""
 }
 
-// spares tells whether a running job makes no way for the one that an operator wants to start: another subjob of its array.
+// spares reports whether a running job makes no way for the one that an operator wants to start: another subjob of its array.
 func (c *cycle) spares(j *state.Job) bool { return c.wish != nil && j.Seq == c.wish.Seq }

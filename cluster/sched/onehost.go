@@ -23,7 +23,7 @@ type counted struct {
 	shared bool // hosts have several vnodes
 }
 
-// oneHost tells whether a class has all of its chunks on one host, and whether nothing counts there but what begins and ends on
+// oneHost reports whether a class has all of its chunks on one host, and whether nothing counts there but what begins and ends on
 // that host.
 func (c *cycle) oneHost(cl *class) bool {
 	return (cl.place.Arrangement == spec.Pack || !cl.several) && len(cl.groups.defs) == 0 && cl.where == nil && cl.by == nil && cl.bounds == nil &&
@@ -84,7 +84,7 @@ func (n *counted) begin(w *world, cl *class) *counted {
 	return n
 }
 
-// has tells whether a node has enough of everything.
+// has reports whether a node has enough of everything.
 func (n *counted) has(node int32) bool {
 	for k, need := range n.needs {
 		if max(0, n.free[k][node]) < need {
@@ -115,7 +115,7 @@ func (n *counted) happen(e *event) {
 	}
 }
 
-// mayHave tells whether a host may have enough of everything: it does if all of its vnodes take jobs, and nothing else begins.
+// mayHave reports whether a host may have enough of everything: it does if all of its vnodes take jobs, and nothing else begins.
 func (n *counted) mayHave(h *host) bool {
 	for k, need := range n.needs {
 		var sum int64
@@ -129,7 +129,7 @@ func (n *counted) mayHave(h *host) bool {
 	return true
 }
 
-// onOneAt tells whether a host is enough for a class as it will be at a time.
+// onOneAt reports whether a host is enough for a class as it will be at a time.
 func (c *cycle) onOneAt(h int, at pbs.Time, enough fitness) (ok bool) {
 	w, f := c.free, c.future
 	watch, nodes := w.watch, w.hosts[h].nodes

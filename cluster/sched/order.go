@@ -143,12 +143,12 @@ func (o *order) name() {
 	}
 }
 
-// ofShares tells whether a name in a formula is about fair share.
+// ofShares reports whether a name in a formula is about fair share.
 func ofShares(name string) bool {
 	return slices.Contains([]string{"fair_share_perc", "fairshare_perc", "fairshare_tree_usage", "fairshare_factor"}, name)
 }
 
-// scores tells whether the jobs of a class may come in another order than that of the state.
+// scores reports whether the jobs of a class may come in another order than that of the state.
 func (o *order) scores() bool { return o.formula != nil || len(o.keys) > 0 }
 
 // A rank is where a job stands, but for its place in the order of submission.
@@ -266,7 +266,7 @@ type ranked struct {
 	rank rank
 }
 
-// soft tells whether there may be soft limits on the jobs of a queue.
+// soft reports whether there may be soft limits on the jobs of a queue.
 func (c *cycle) soft(queue pbs.QueueName) bool {
 	soft, known := c.softs[queue]
 	if !known {

@@ -31,7 +31,7 @@ func (o *ordering) preferring(choice lsf.HostChoice, words string) *ordering {
 	return &next
 }
 
-// prefers tells whether hosts come before others whatever the keys say.
+// prefers reports whether hosts come before others whatever the keys say.
 func (o *ordering) prefers() bool { return o != nil && o.preferred != nil }
 
 // newOrdering returns the ordering by some keys, which are printed as a text; nil: there are none.

@@ -225,7 +225,7 @@ func (w *world) fill(h int, c *class, ch chunk, count int, placed *spec.ExecVnod
 	return count
 }
 
-// carries tells whether the attempt has placed a chunk of a term on a host; those of one term are placed one after the other.
+// carries reports whether the attempt has placed a chunk of a term on a host; those of one term are placed one after the other.
 func (w *world) carries(h, term int) bool {
 	return w.hosts[h].mine == w.tried && w.hosts[h].term == term
 }
@@ -245,7 +245,7 @@ func (w *world) whole(h int, c *class, ch chunk, from int) ([]spec.ExecPart, int
 	return nil, len(nodes)
 }
 
-// serves tells whether a vnode may give something to a chunk.
+// serves reports whether a vnode may give something to a chunk.
 func (w *world) serves(i int, c *class, ch chunk) bool {
 	n := &w.nodes[i]
 	if !w.open(n, c) || (ch.vnode != "" && n.vnode.Name != ch.vnode) || !w.set.has(i) {
@@ -257,7 +257,7 @@ func (w *world) serves(i int, c *class, ch chunk) bool {
 	return w.hasProps(i, ch)
 }
 
-// hasProps tells whether a vnode has the properties that a chunk asks for.
+// hasProps reports whether a vnode has the properties that a chunk asks for.
 func (w *world) hasProps(i int, ch chunk) bool {
 	for _, p := range ch.props {
 		offer, ok := w.nodes[i].offer.Get(p.def.Name)

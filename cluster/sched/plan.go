@@ -217,7 +217,7 @@ func (c *cycle) overFirst(first line) uint8 {
 	return c.over(first.job)
 }
 
-// late tells whether the time of a cycle is over. It always has time for one job, or one that
+// late reports whether the time of a cycle is over. It always has time for one job, or one that
 // takes long would keep all others from being looked at for ever.
 func (c *cycle) late() bool {
 	if !c.plan.Late && c.timed < c.placed && c.planner.late != nil {
@@ -226,7 +226,7 @@ func (c *cycle) late() bool {
 	return c.plan.Late
 }
 
-// saidAll tells whether nothing would come of looking at the first job of a line,
+// saidAll reports whether nothing would come of looking at the first job of a line,
 // or any behind it: they cannot start, and their comments say why.
 func (c *cycle) saidAll(l line) bool {
 	if c.limiter.routes(c.view, l.of.Queue) {
@@ -263,7 +263,7 @@ func (c *cycle) saidAll(l line) bool {
 	return c.mute() || c.waiting >= c.exact && l.of.Wait == wait.Kind()
 }
 
-// restSaid tells whether saidAll will be true of whatever job comes next in a line of which one was looked at: to find that
+// restSaid reports whether saidAll will be true of whatever job comes next in a line of which one was looked at: to find that
 // job is not worth the while.
 func (c *cycle) restSaid(l line) bool {
 	why, tried := c.reasons[l.class]

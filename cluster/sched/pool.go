@@ -71,7 +71,7 @@ func (c *column) add(i int, by int64) {
 	c.moved = c.moved || c.pools != nil && c.pools.shared[i]
 }
 
-// met tells whether a host's amount is counted already by another vnode that shares it.
+// met reports whether a host's amount is counted already by another vnode that shares it.
 func (c *column) met(i int, seen *[]int) bool {
 	if c.pools == nil {
 		return false
@@ -105,7 +105,7 @@ func (w *world) reset(h int) {
 	}
 }
 
-// sharesAnew tells whether a vnode shares otherwise than before.
+// sharesAnew reports whether a vnode shares otherwise than before.
 func sharesAnew(old, vn *state.Vnode) bool {
 	if slices.Equal(old.Reported, vn.Reported) && slices.Equal(old.Configured, vn.Configured) {
 		return false

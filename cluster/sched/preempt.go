@@ -105,13 +105,13 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 	return a, true
 }
 
-// mayPreempt tells whether a job may get by preemption what another one of its class did not.
+// mayPreempt reports whether a job may get by preemption what another one of its class did not.
 func (c *cycle) mayPreempt(j *state.Job, cl *class) bool {
 	_, ok := c.attempt(j, cl)
 	return ok
 }
 
-// anyMayPreempt tells whether some job of a queue may get something by preemption.
+// anyMayPreempt reports whether some job of a queue may get something by preemption.
 func (c *cycle) anyMayPreempt(queue pbs.QueueName) bool {
 	return c.preemption != nil && c.order.levels != nil && len(c.preemption.victims) > 0 && c.preemption.lowest < c.order.levels.most(queue)
 }
@@ -137,7 +137,7 @@ func (c *cycle) overcome(j *state.Job, a attempt, must []*victim) bool {
 	return false
 }
 
-// may tells whether an attempt may preempt a victim.
+// may reports whether an attempt may preempt a victim.
 func (c *cycle) may(a attempt, v *victim) bool {
 	return v.level < a.level && !v.taken && !c.preemption.fruitless[v] &&
 		(v.pending || targeted(a.targets, v.job) && c.view.MayMakeWay(v.job, c.preemption.preemptor))

@@ -169,7 +169,7 @@ func updatePeriod(v *state.View) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// accruesAnew tells whether a comment changes what the time of a job that waits counts as.
+// accruesAnew reports whether a comment changes what the time of a job that waits counts as.
 func accruesAnew(v *state.View, c Comment) bool {
 	j, ok := v.Job(c.Job)
 	return ok && j.Accrued != nil && c.Why.Code != 0 && j.Accrued.Type != c.Why.Accrues()

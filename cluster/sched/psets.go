@@ -43,12 +43,12 @@ func newGrouping(v *state.View) grouping {
 	return g
 }
 
-// same tells whether two make the same sets.
+// same reports whether two make the same sets.
 func (g grouping) same(o grouping) bool {
 	return g.server == o.server && g.explicit == o.explicit && g.whole == o.whole && maps.Equal(g.queues, o.queues)
 }
 
-// used tells whether there are sets that no job has asked for.
+// used reports whether there are sets that no job has asked for.
 func (g grouping) used() bool { return g.server != "" || len(g.queues) > 0 }
 
 // of returns the keys for jobs of a queue, separated by commas.
@@ -82,7 +82,7 @@ type pset struct {
 	rest  string // and those of the others
 }
 
-// has tells whether a node is in the set; all are in none.
+// has reports whether a node is in the set; all are in none.
 func (s *pset) has(i int) bool {
 	if s == nil {
 		return true
@@ -144,7 +144,7 @@ func (w *world) grouped(g groups) []*pset {
 	return all
 }
 
-// distinct tells whether no two sets, in the order of their sizes, are of one size.
+// distinct reports whether no two sets, in the order of their sizes, are of one size.
 func distinct(all []*pset) bool {
 	for k := 1; k < len(all); k++ {
 		if all[k].size(all[k-1]) == 0 {
@@ -278,7 +278,7 @@ func (w *world) suffices(h int, needs []need) bool {
 	return w.hasOn(h, needs) && (w.look(h) || w.hasOn(h, needs))
 }
 
-// mayHold tells whether a host has enough for each chunk, wherever that is.
+// mayHold reports whether a host has enough for each chunk, wherever that is.
 func (w *world) mayHold(c *class) bool {
 	return !slices.ContainsFunc(c.chunks, func(ch chunk) bool { return !w.mayHave(ch.needs) })
 }
@@ -323,7 +323,7 @@ func (p *Planner) widen(c *class) {
 	c.spans, c.spanAge = !ok, p.idleAge
 }
 
-// kept tells whether a class that fits nowhere would if it could span placement sets.
+// kept reports whether a class that fits nowhere would if it could span placement sets.
 func (w *world) kept(c *class) bool {
 	if !c.inSets() {
 		return false

@@ -27,7 +27,7 @@ func (t *told) due(iteration time.Duration) time.Duration {
 	return max(0, time.Until(t.at.Add(iteration)))
 }
 
-// quiet tells whether a cycle would only say again what the log has: nothing has come since the last one for which a PBS would begin
+// quiet reports whether a cycle would only say again what the log has: nothing has come since the last one for which a PBS would begin
 // one, such as a job, the end of a job, a setting, or the end of scheduler_iteration. It is in the log if something comes of it.
 func (l *Loop) quiet(v *state.View) bool {
 	iteration := time.Duration(v.Server().Int("scheduler_iteration")) * time.Second
@@ -35,7 +35,7 @@ func (l *Loop) quiet(v *state.View) bool {
 	return v.Stirred() == l.told.stirred && !l.told.partly && !refused && !l.told.at.IsZero() && time.Since(l.told.at) < iteration
 }
 
-// acts tells whether a plan changes more than what is said of jobs that wait.
+// acts reports whether a plan changes more than what is said of jobs that wait.
 func (p *Plan) acts() bool {
 	return len(p.Decisions) > 0 || len(p.Starts) > 0 || len(p.Resumes) > 0 || len(p.Preempts) > 0 || len(p.LoadStops) > 0
 }
@@ -51,7 +51,7 @@ func (l *Loop) noteResources(v *state.View) {
 	l.told.defined, l.told.asked = slices.Collect(v.CustomResources()), true
 }
 
-// knows tells whether the resources of the site are those that were asked for last. It allocates nothing: it is asked before each cycle.
+// knows reports whether the resources of the site are those that were asked for last. It allocates nothing: it is asked before each cycle.
 func (t *told) knows(v *state.View) bool {
 	n := 0
 	for def := range v.CustomResources() {

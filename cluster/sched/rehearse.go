@@ -33,7 +33,7 @@ func (c *cycle) catch(j *state.Job, a attempt, method int, must []*victim) (quar
 	return quarry{}, false
 }
 
-// rehearse tells whether the job can start where it was placed once its victims are preempted. That place was looked for beside what
+// rehearse reports whether the job can start where it was placed once its victims are preempted. That place was looked for beside what
 // top jobs and reservations are to have.
 func (c *cycle) rehearse(j *state.Job, q quarry) bool {
 	if planted.Bug == planted.EndlessPreemption {
@@ -50,7 +50,7 @@ func (c *cycle) rehearse(j *state.Job, q quarry) bool {
 	return true
 }
 
-// beside tells whether a job that was placed would have for itself what it wants for itself.
+// beside reports whether a job that was placed would have for itself what it wants for itself.
 func (w *world) beside(placed spec.ExecVnode, place spec.Place) bool {
 	for _, name := range placed.Vnodes() {
 		n := &w.nodes[w.byVnode[name]]

@@ -152,7 +152,7 @@ func (r *reserving) begin(v *state.View, some, first bool) {
 	}
 }
 
-// reserves tells whether jobs of a queue keep something while they wait.
+// reserves reports whether jobs of a queue keep something while they wait.
 func (r *reserving) reserves(queue pbs.QueueName) bool {
 	if r == nil {
 		return false
@@ -161,13 +161,13 @@ func (r *reserving) reserves(queue pbs.QueueName) bool {
 	return reserves
 }
 
-// mayKeep tells whether a job that cannot start may have something kept for it; nil: whether any of its line may.
+// mayKeep reports whether a job that cannot start may have something kept for it; nil: whether any of its line may.
 func (c *cycle) mayKeep(j *state.Job, queue pbs.QueueName, cl *class) bool {
 	r := c.reserving
 	return r.reserves(queue) && (!r.spent[lot{cl, queue}] || len(r.plans) < r.depth && (j == nil || r.mayPlan(c, j, cl)))
 }
 
-// mayPlan tells whether a time may be found for a job: none was found for shorter ones of its class if that is not so.
+// mayPlan reports whether a time may be found for a job: none was found for shorter ones of its class if that is not so.
 func (r *reserving) mayPlan(c *cycle, j *state.Job, cl *class) bool {
 	least, known := r.unready[lot{cl, j.Queue}]
 	if !known {
@@ -195,7 +195,7 @@ func (r *reserving) starts(j *state.Job) {
 	}
 }
 
-// keepFor has a job that cannot start keep what it can, if its queue wants that. It tells whether it does.
+// keepFor has a job that cannot start keep what it can, if its queue wants that. It reports whether it does.
 func (c *cycle) keepFor(j *state.Job, cl *class) bool {
 	r := c.reserving
 	if !r.reserves(j.Queue) {

@@ -231,7 +231,7 @@ func heldAfter(j *state.Job, p sched.Plan) []state.Kept {
 	return j.Pending.Held
 }
 
-// earlier tells whether a job comes before another one.
+// earlier reports whether a job comes before another one.
 func earlier(v *state.View, a, b *state.Job) bool {
 	one, _ := v.Queue(a.Queue)
 	other, _ := v.Queue(b.Queue)

@@ -165,7 +165,7 @@ func leftExpected(j *state.Job) pbs.Time {
 	return left
 }
 
-// has tells whether all of an assignment is free.
+// has reports whether all of an assignment is free.
 func (w *world) has(placed spec.ExecVnode) bool {
 	w.change(placed, -1)
 	defer w.change(placed, 1)
@@ -244,7 +244,7 @@ func (c *cycle) lacksBack(w *world, gone []state.Left) state.Wait {
 	return because(state.WaitBusy)
 }
 
-// givesAll tells whether the vnodes of a suspended job have all that it wants back, for the whole of a window.
+// givesAll reports whether the vnodes of a suspended job have all that it wants back, for the whole of a window.
 func (w *world) givesAll(gone []state.Left, place spec.Place, win *window) (ok bool) {
 	want := map[onColumn]int64{}
 	w.within(win, func() {
@@ -269,7 +269,7 @@ type onColumn struct {
 	name string
 }
 
-// gives tells whether a vnode has what a suspended job wants back, beside what it wants of
+// gives reports whether a vnode has what a suspended job wants back, beside what it wants of
 // others that share its amounts, and beside who was given the vnode in this cycle.
 func (w *world) gives(i int, l state.Left, place spec.Place, want map[onColumn]int64) bool {
 	n := &w.nodes[i]

@@ -124,7 +124,7 @@ func (c *clock) cycle(r *rapid.T, kept *sched.Planner) {
 	c.lawful(r)
 }
 
-// possible tells whether every occurrence of one chunk has a vnode.
+// possible reports whether every occurrence of one chunk has a vnode.
 func (c *clock) possible(resv *state.Reservation) bool {
 	sel, _ := spec.ParseSelect(resv.Select)
 	if sel.Total() != 1 || resv.Placement().Sharing != "" || len(resv.Occurrences) > 1 {

@@ -21,7 +21,7 @@ type rivals struct {
 	moves []string // that the scheduler has made
 }
 
-// cycle does what one cycle plans, as the loop does, and tells whether it planned anything. A run that was suspended for
+// cycle does what one cycle plans, as the loop does, and reports whether it planned anything. A run that was suspended for
 // a job must not go on before that has started: nobody but the scheduler changes anything.
 func (r *rivals) cycle() {
 	p := r.plan()

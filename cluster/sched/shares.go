@@ -148,7 +148,7 @@ func (t *shares) factor(e *sharer) float64 {
 	return math.Pow(2, -t.treeUsage(e)/perc)
 }
 
-// over tells whether an entity has used more than its part.
+// over reports whether an entity has used more than its part.
 func (t *shares) over(e *sharer) bool { return t.part(e) > e.percentage() }
 
 // value returns what a name of fair share in a formula stands for.
@@ -166,7 +166,7 @@ func (t *shares) value(j *state.Job, name string) float64 {
 	return t.factor(e)
 }
 
-// denies tells whether the owner of a job has no shares, where that keeps it from starting.
+// denies reports whether the owner of a job has no shares, where that keeps it from starting.
 func (t *shares) denies(j *state.Job) bool {
 	return t != nil && t.enforce && t.of(j).percentage() <= 0
 }

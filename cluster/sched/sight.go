@@ -159,7 +159,7 @@ func (s *sight) spot(cl *class, h int) *spot {
 	return at
 }
 
-// isMeantBy tells whether a vnode has the properties that a chunk asks for.
+// isMeantBy reports whether a vnode has the properties that a chunk asks for.
 func (w *world) isMeantBy(i int, ch chunk) bool {
 	if h, ok := w.namedBy(ch); !ok || h >= 0 && h != w.nodes[i].host || ch.vnode != "" && ch.vnode != w.nodes[i].vnode.Name {
 		return false
@@ -167,7 +167,7 @@ func (w *world) isMeantBy(i int, ch chunk) bool {
 	return w.hasProps(i, ch)
 }
 
-// everFits tells whether there is enough if nobody has any of it.
+// everFits reports whether there is enough if nobody has any of it.
 func (at *spot) everFits() bool {
 	if len(at.nodes) == 0 {
 		return false
@@ -204,7 +204,7 @@ func (at *spot) left(n need, win *window, all bool) int64 {
 	return open.sum(n, func(i int) int64 { return max(0, col.total[i]-win.missing(at.held(i), n.def.Name)) })
 }
 
-// open tells whether a vnode takes jobs of the class in a time.
+// open reports whether a vnode takes jobs of the class in a time.
 func (at *spot) open(i int, win *window) bool {
 	vn := at.world.nodes[i].vnode
 	users, alone, _ := win.use(at.held(i))
@@ -218,7 +218,7 @@ func (at *spot) open(i int, win *window) bool {
 	})
 }
 
-// fits tells whether there is room for a time.
+// fits reports whether there is room for a time.
 func (at *spot) fits(win *window) bool {
 	return slices.ContainsFunc(at.nodes, func(i int) bool { return at.open(i, win) }) &&
 		!slices.ContainsFunc(at.class.sums, func(n need) bool { return at.left(n, win, false) < n.amount })

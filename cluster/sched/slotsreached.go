@@ -97,10 +97,10 @@ func (c *cycle) atAmounts(cl *class) (by *counter, hosts []string) {
 	return by, hosts
 }
 
-// isSlots tells whether slots are what is needed.
+// isSlots reports whether slots are what is needed.
 func isSlots(n need) bool { return n.def.Name == "ncpus" }
 
-// limitedOn tells whether a host that has what else some chunk of a class asks for may give too few slots to it.
+// limitedOn reports whether a host that has what else some chunk of a class asks for may give too few slots to it.
 func (c *cycle) limitedOn(h int, cl *class, left int64) bool {
 	named, ok := c.free.namedBy(cl.chunks[0])
 	if !ok || named >= 0 && named != h || !slices.ContainsFunc(cl.sums, isSlots) {

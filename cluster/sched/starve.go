@@ -32,7 +32,7 @@ func starveOf(set settings) pbs.Time {
 	return min(pbs.Time(q.Int()), math.MaxInt64/pbs.Time(time.Second)) * pbs.Time(time.Second)
 }
 
-// starves tells whether a job has waited for max_starve: for resources, where eligible time
+// starves reports whether a job has waited for max_starve: for resources, where eligible time
 // is counted, else since it could have started.
 func (o *order) starves(j *state.Job) bool {
 	if o.starve <= 0 || o.now-j.Eligible < o.starve || j.Eligible == 0 {

@@ -43,7 +43,7 @@ func (p *Planner) turn() {
 	p.taken.hosts, p.taken.lost = p.taken.hosts[:0], false
 }
 
-// stuck tells whether a class that fitted nowhere in the last cycle still does not. Only hosts that have changed since, or in the last
+// stuck reports whether a class that fitted nowhere in the last cycle still does not. Only hosts that have changed since, or in the last
 // cycle, are looked at: of every other one the class did not find less in the last cycle than there is at the beginning of this one,
 // and a cycle gives back no more than it has taken. What is kept for jobs that wait counts as free: somebody may backfill it. A class
 // that the cycle has found to fit but for what others are to have is not stuck, though another job has taken that place since.
@@ -70,7 +70,7 @@ func (cl *class) least() []need {
 	return cl.chunks[0].needs
 }
 
-// enough tells whether some of the hosts may have enough for a class of one kind.
+// enough reports whether some of the hosts may have enough for a class of one kind.
 func (w *world) enough(cl *class, hosts []int) bool {
 	for _, h := range hosts {
 		if w.hasFor(h, cl) {
@@ -80,7 +80,7 @@ func (w *world) enough(cl *class, hosts []int) bool {
 	return false
 }
 
-// hasFor tells whether a host may have enough for a class of one kind.
+// hasFor reports whether a host may have enough for a class of one kind.
 func (w *world) hasFor(h int, cl *class) bool {
 	if !cl.plain {
 		return w.hasOn(h, cl.least())
@@ -105,7 +105,7 @@ func (w *world) hasOn(h int, needs []need) bool {
 // mostKept bounds the hosts that the next cycle looks at again because they are promised.
 const mostKept = mostFreed / 2
 
-// stuckFor tells whether a class that fitted nowhere in the last cycle still does not for as long as the shortest job of its line
+// stuckFor reports whether a class that fitted nowhere in the last cycle still does not for as long as the shortest job of its line
 // runs, since others are to have what was freed. The next cycle looks at those hosts again: they are not what the class was found
 // not to fit on.
 func (c *cycle) stuckFor(l *line) bool {
@@ -134,7 +134,7 @@ func (f *freed) keep(h int) bool {
 	return true
 }
 
-// leaves tells whether a host may have enough until an end beside what others are to have of it before.
+// leaves reports whether a host may have enough until an end beside what others are to have of it before.
 func (f *future) leaves(w *world, h int, needs []need, end span) bool {
 	win := &window{future: f, from: f.now, span: end}
 	for _, n := range needs {
@@ -222,7 +222,7 @@ func (c *cycle) passOver(l *lines) {
 	l.init()
 }
 
-// mayPassOver tells whether there are no lines in the log for jobs that are looked at, nor comments with exact amounts, and
+// mayPassOver reports whether there are no lines in the log for jobs that are looked at, nor comments with exact amounts, and
 // nothing in the cycle that must be asked for each job.
 func (c *cycle) mayPassOver() bool {
 	p := c.planner
@@ -230,12 +230,12 @@ func (c *cycle) mayPassOver() bool {
 		!p.given.lost && len(c.stopped) == 0 && c.onlyRoom()
 }
 
-// onlyRoom tells whether nothing about a single job but its request and its queue decides whether it may start.
+// onlyRoom reports whether nothing about a single job but its request and its queue decides whether it may start.
 func (c *cycle) onlyRoom() bool {
 	return len(c.planner.dynamic) == 0 && c.order.shares == nil && !c.order.bounded && c.hours.begins == 0 && c.hours.turns == 0
 }
 
-// mute tells whether no more jobs are told why they wait.
+// mute reports whether no more jobs are told why they wait.
 func (c *cycle) mute() bool {
 	return len(c.plan.Comments) >= c.comments || c.plan.Withheld && !c.order.eligible
 }
@@ -249,7 +249,7 @@ func (c *cycle) tell(out Comment) {
 	c.plan.Comments = append(c.plan.Comments, out)
 }
 
-// quiet tells whether nothing of a line would come into the plan.
+// quiet reports whether nothing of a line would come into the plan.
 func (c *cycle) quiet(l *line) bool {
 	if l.alone || l.class.lines > 1 || !c.plain(l.of.Queue) || !c.stuck(l.class) && (!c.mute() || !c.stuckFor(l)) {
 		return false
@@ -266,7 +266,7 @@ func (c *cycle) quiet(l *line) bool {
 	return true
 }
 
-// plain tells whether the jobs of a queue may start, and whether nothing but what is free decides which of them do.
+// plain reports whether the jobs of a queue may start, and whether nothing but what is free decides which of them do.
 func (c *cycle) plain(queue pbs.QueueName) bool {
 	p := &c.passing
 	if p.known && p.plain == queue {
@@ -281,13 +281,13 @@ func (c *cycle) plain(queue pbs.QueueName) bool {
 	return true
 }
 
-// mayHunt tells whether there may be a job to preempt for some job of a queue.
+// mayHunt reports whether there may be a job to preempt for some job of a queue.
 func (c *cycle) mayHunt(queue pbs.QueueName) bool {
 	l := c.order.levels
 	return l != nil && l.least() < l.most(queue) && c.lowest() < l.most(queue)
 }
 
-// allTooLong tells whether all jobs of a line wait since reservations are to have, or top jobs, what they would still have then, and
+// allTooLong reports whether all jobs of a line wait since reservations are to have, or top jobs, what they would still have then, and
 // know it already.
 func (c *cycle) allTooLong(l line) bool {
 	if l.alone || l.class.lines > 1 || len(c.plan.Lines) < c.lines || !c.onlyRoom() {

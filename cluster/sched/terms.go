@@ -116,7 +116,7 @@ func (w *world) meet(s, other *pset) *pset {
 	return part
 }
 
-// holdsTerm tells whether a term would have room in a set alone.
+// holdsTerm reports whether a term would have room in a set alone.
 func (w *world) holdsTerm(c *class, t termed, s *pset) bool {
 	w.attempt()
 	placed := make([]spec.ExecVnode, len(c.chunks))

@@ -36,7 +36,7 @@ func tieOf(vn *state.Vnode) tie {
 	}
 }
 
-// counts tells whether the vnode bounds the jobs of each user or group.
+// counts reports whether the vnode bounds the jobs of each user or group.
 func (t tie) counts() bool { return t.ofUser > 0 || t.ofGroup > 0 }
 
 // tied returns the queues that have vnodes of their own, sorted, and whether a vnode bounds
@@ -156,7 +156,7 @@ func (p *Planner) owned(c *class, k key, b *bounds) *class {
 	return own
 }
 
-// lets tells whether a vnode is for jobs of the class, as far as its attributes and their queue say.
+// lets reports whether a vnode is for jobs of the class, as far as its attributes and their queue say.
 func (w *world) lets(n *node, c *class) bool {
 	switch {
 	case !c.key.has(n.vnode.Host), n.mine != w.tried && w.gate.shuts(n.vnode.Host, c.key.thresholds):
@@ -173,7 +173,7 @@ func (w *world) lets(n *node, c *class) bool {
 		(n.tie.ofGroup == 0 || w.jobsOf(n, 'g', c.key.group) < n.tie.ofGroup)
 }
 
-// has tells whether the queue of the jobs has the host.
+// has reports whether the queue of the jobs has the host.
 func (k key) has(host pbs.HostName) bool { return k.hosts == nil || k.hosts.Has(string(host)) }
 
 // onNode is somebody on a vnode.

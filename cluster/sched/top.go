@@ -90,7 +90,7 @@ func lastEnd(j *state.Job, now pbs.Time) pbs.Time {
 }
 
 // placeBeside gives the class vnodes for a job of it that runs so long, such that no top job is delayed; fits
-// tells whether there was room but for them.
+// reports whether there was room but for them.
 func (c *cycle) placeBeside(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
 	if c.reserving == nil {
 		return c.placeBesideTops(j, cl, long)
@@ -228,11 +228,11 @@ func (c *cycle) keepRoom(t top) {
 	c.promise(t)
 }
 
-// plansFor tells whether others must not delay a job: none must be with strict ordering,
+// plansFor reports whether others must not delay a job: none must be with strict ordering,
 // and else none that starves.
 func (c *cycle) plansFor(j *state.Job) bool { return c.order.strict || c.order.starves(j) }
 
-// plansForAny tells whether there may be a job that others must not delay.
+// plansForAny reports whether there may be a job that others must not delay.
 func (c *cycle) plansForAny() bool { return c.order.strict || c.order.starving }
 
 // depth returns how many jobs others must not delay, those of which count that are in the
@@ -244,7 +244,7 @@ func (c *cycle) depth(queue pbs.QueueName) (whose pbs.QueueName, depth int) {
 	return "", c.order.depth
 }
 
-// stands tells whether nothing more starts of a queue, for a job waits that nothing may pass.
+// stands reports whether nothing more starts of a queue, for a job waits that nothing may pass.
 func (c *cycle) stands(queue pbs.QueueName) bool {
 	if len(c.blocked) == 0 {
 		return false
@@ -253,12 +253,12 @@ func (c *cycle) stands(queue pbs.QueueName) bool {
 	return c.blocked[whose] != nil
 }
 
-// mayWait tells whether a job of the class may become a top job.
+// mayWait reports whether a job of the class may become a top job.
 func (c *cycle) mayWait(j *state.Job, cl *class) bool {
 	return j.MayBeTop() && c.plansFor(j) && c.mayPromise(j.Queue, cl)
 }
 
-// mayPromise tells whether there may be one more top job of a queue and a class.
+// mayPromise reports whether there may be one more top job of a queue and a class.
 func (c *cycle) mayPromise(queue pbs.QueueName, cl *class) bool {
 	whose, depth := c.depth(queue)
 	return c.topsOf[whose] < depth && len(c.hopeless) < mostHopeless && !c.hopeless[cl]

@@ -44,7 +44,7 @@ func (c *class) agreeing(l lsf.KindLayout, t resource.Table) (bad string) {
 	return bad
 }
 
-// inSets tells whether a class, or a term of it, is in sets.
+// inSets reports whether a class, or a term of it, is in sets.
 func (c *class) inSets() bool { return len(c.groups.defs) > 0 || c.agree != nil }
 
 // groupsOf are the groups of hosts that have one value of each of some resources.
@@ -103,7 +103,7 @@ func (w *world) unitOf(c *class, s *pset) *pset {
 	return all[slices.IndexFunc(all, func(u *pset) bool { return u.name == s.first })]
 }
 
-// unused tells whether nobody has anything of a set.
+// unused reports whether nobody has anything of a set.
 func (w *world) unused(s *pset) bool {
 	for _, h := range s.hosts {
 		w.look(h)

@@ -143,7 +143,7 @@ func fewestUnits(rooms []int, asked lsf.UnitLayout, chunks, per int) (fewest int
 	return fewest
 }
 
-// canSplit tells whether each of some units can have a part of the chunks. short counts those before that have less than is usable.
+// canSplit reports whether each of some units can have a part of the chunks. short counts those before that have less than is usable.
 func canSplit(rooms []int, asked lsf.UnitLayout, chunks, per, short int) bool {
 	var split func(at, left, short, least, most int) bool
 	split = func(at, left, short, least, most int) bool {

@@ -133,7 +133,7 @@ func (m methods) of(j *state.Job, now pbs.Time) string {
 	}, letters)
 }
 
-// targeted tells whether a job may preempt another one by its preempt_targets: entries
+// targeted reports whether a job may preempt another one by its preempt_targets: entries
 // queue=NAME and Resource_List.NAME=VALUE, one of which must be true.
 func targeted(targets string, j *state.Job) bool {
 	if targets == "" {

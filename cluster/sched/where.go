@@ -131,7 +131,7 @@ func completed(v *state.View, queue pbs.QueueName, text string) string {
 	return whole.String()
 }
 
-// meets tells whether a host satisfies a condition.
+// meets reports whether a host satisfies a condition.
 func (w *world) meets(h int, of *where) bool {
 	return !of.never && (of.hosts == nil || of.hosts.Has(w.hosts[h].names()...)) && of.all.Holds(hostValues{w, h}, "")
 }
@@ -271,7 +271,7 @@ func (p *Planner) followRows(v *state.View) {
 	p.given.lost = true // whoever selects hosts by what they are may have room now
 }
 
-// unmet tells whether no host satisfies what a class asks them for, and by whose requirement.
+// unmet reports whether no host satisfies what a class asks them for, and by whose requirement.
 func (c *cycle) unmet(cl *class) (name string, unmet bool) {
 	for i := range cl.chunks {
 		one := cl.chunks[i].where
@@ -298,12 +298,12 @@ func (c *cycle) unmetBy(one *where) (name string, unmet bool) {
 	return name, true
 }
 
-// asks tells whether it depends on what hosts have and say at the moment which of them a class may have.
+// asks reports whether it depends on what hosts have and say at the moment which of them a class may have.
 func (c *class) asks() bool {
 	return slices.ContainsFunc(c.chunks, func(ch chunk) bool { return ch.where != nil })
 }
 
-// looksAtHosts tells whether that, or which hosts it has first, does.
+// looksAtHosts reports whether that, or which hosts it has first, does.
 func (c *class) looksAtHosts() bool {
 	return c.by != nil || c.asks() || slices.ContainsFunc(c.chunks, func(ch chunk) bool { return ch.by != nil })
 }

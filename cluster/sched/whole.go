@@ -83,7 +83,7 @@ func (c *cycle) lasts(j *state.Job) span {
 	return c.future.end(j, walltime(j))
 }
 
-// countsIn tells whether a job has of what a queue has, or the server: jobs of reservations have of the share of those.
+// countsIn reports whether a job has of what a queue has, or the server: jobs of reservations have of the share of those.
 func (c *cycle) countsIn(queue pbs.QueueName, j *state.Job) bool {
 	return queue == "" && j.Reservation == "" || queue != "" && j.Queue == queue
 }
@@ -100,7 +100,7 @@ func (c *cycle) amountsOf(list, asked resource.List) (all []calendar.Amount) {
 	return all
 }
 
-// hasWhole tells whether server and queue have what a job asks for from a time on: beside what reservations are to have until its last end,
+// hasWhole reports whether server and queue have what a job asks for from a time on: beside what reservations are to have until its last end,
 // and beside what top jobs are to have until its expected one.
 func (c *cycle) hasWhole(offers []state.Limit, win *window) bool {
 	for _, l := range offers {
@@ -142,7 +142,7 @@ func (c *cycle) plannedWhole(j *state.Job) {
 	}
 }
 
-// overPromised tells whether a job that starts now would have of server and queue what top jobs are to have.
+// overPromised reports whether a job that starts now would have of server and queue what top jobs are to have.
 func (c *cycle) overPromised(j *state.Job) bool {
 	if !c.wholes.promised {
 		return false
@@ -154,7 +154,7 @@ func (c *cycle) overPromised(j *state.Job) bool {
 	return !c.hasWhole(c.offers(j), win)
 }
 
-// awaitsWhole tells whether a job waits for what server or queue have, and for no limit: it comes next, and what it is to have is known.
+// awaitsWhole reports whether a job waits for what server or queue have, and for no limit: it comes next, and what it is to have is known.
 func (c *cycle) awaitsWhole(j *state.Job, why state.Wait) bool {
 	if why.Code != state.WaitServerShort && why.Code != state.WaitQueueShort || why.Never || c.adrift == mostHopeless {
 		return false

@@ -137,7 +137,7 @@ func (win *window) count() calendar.Count {
 	return calendar.Certain
 }
 
-// plans tells whether what top jobs are to have of a vnode makes a difference.
+// plans reports whether what top jobs are to have of a vnode makes a difference.
 func (win *window) plans(v *calendar.Vnode) bool {
 	return win.expected > win.from && (!v.Alike() || win.expected > win.last)
 }
@@ -165,10 +165,10 @@ func (win *window) missing(v *calendar.Vnode, resource string) int64 {
 	return most
 }
 
-// sound tells whether the state of a vnode lets jobs run there, now or once its host has less to do.
+// sound reports whether the state of a vnode lets jobs run there, now or once its host has less to do.
 func sound(vn *state.Vnode) bool { return !vn.Lost() && !vn.InMaintenance() }
 
-// idleEnough tells whether the state of a vnode lets jobs start there now.
+// idleEnough reports whether the state of a vnode lets jobs start there now.
 func idleEnough(vn *state.Vnode) bool { return sound(vn) && vn.Flags&state.VnodeBusy == 0 }
 
 // window returns what a job may have that starts now and lasts until an end; nil: nothing begins before.
@@ -290,12 +290,12 @@ func (c *cycle) placeAhead(j *state.Job, cl *class, long pbs.Time, waits bool) (
 	return placed, true, true
 }
 
-// stops tells whether a job does not start that lasts until an end.
+// stops reports whether a job does not start that lasts until an end.
 func (k conflict) stops(end span) bool {
 	return k.until != (span{}) && end.last >= k.until.last && end.expected >= k.until.expected
 }
 
-// conflicts tells whether a job that does not fit would but for what others are to have, and notes what is to be said of it.
+// conflicts reports whether a job that does not fit would but for what others are to have, and notes what is to be said of it.
 func (c *cycle) conflicts(j *state.Job, cl *class, end span) bool {
 	now, fits := c.free.find(cl)
 	if !fits {

@@ -156,7 +156,7 @@ func (n *node) read(vn *state.Vnode) {
 	n.usable = vn.Usable() && !n.alone
 }
 
-// takesHost tells whether a job or a reservation has the vnode and its whole host for itself.
+// takesHost reports whether a job or a reservation has the vnode and its whole host for itself.
 func (w *world) takesHost(vn *state.Vnode) bool {
 	return w.view.TakesHost(vn) || slices.ContainsFunc(vn.Reserved, func(res state.Reserved) bool {
 		r, ok := w.view.Reservation(res.Reservation)
@@ -164,7 +164,7 @@ func (w *world) takesHost(vn *state.Vnode) bool {
 	})
 }
 
-// open tells whether the class may use the node.
+// open reports whether the class may use the node.
 func (w *world) open(n *node, c *class) bool {
 	if !n.usable || w.hosts[n.host].shut || !w.lets(n, c) || slices.Contains(w.avoid, n.vnode.Host) {
 		return false

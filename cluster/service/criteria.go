@@ -12,7 +12,7 @@ import (
 	"rampart/transport/api"
 )
 
-// A criterion tells whether a job is what a listing asks for.
+// A criterion reports whether a job is what a listing asks for.
 type criterion func(v *state.View, j *state.Job) bool
 
 // newCriteria reads what a request of the user me asks of jobs. An empty owner is who asks.
@@ -38,7 +38,7 @@ func newCriteria(list []*api.Criterion, me string, t resource.Table) ([]criterio
 	return all, nil
 }
 
-// meet tells whether a job meets all of the criteria.
+// meet reports whether a job meets all of the criteria.
 func meet(all []criterion, v *state.View, j *state.Job) bool {
 	for _, c := range all {
 		if !c(v, j) {

@@ -60,7 +60,7 @@ func (b *Batch) explain(p person, name string) (*api.ExplainReply, error) {
 	return msg, nil
 }
 
-// waitsForVnodes tells whether the scheduler is to start a job, or more subjobs of it.
+// waitsForVnodes reports whether the scheduler is to start a job, or more subjobs of it.
 func waitsForVnodes(v *state.View, j *state.Job) bool {
 	q, ok := v.Queue(j.Queue)
 	return ok && !q.Routes() && (j.State == pbs.Queued || j.State == pbs.Begun && len(j.Array.Queued) > 0)

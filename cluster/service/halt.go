@@ -270,7 +270,7 @@ func (d *deadlines) forget() {
 	clear(d.held)
 }
 
-// lifted tells whether no host that is up holds a deadline.
+// lifted reports whether no host that is up holds a deadline.
 func (d *deadlines) lifted(v *state.View) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

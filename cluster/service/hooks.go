@@ -14,7 +14,7 @@ import (
 	"rampart/transport/api"
 )
 
-// hostRoot tells whether it is root on a replica's host.
+// hostRoot reports whether it is root on a replica's host.
 func (p person) hostRoot() bool { return p.user.Name == "root" && p.home }
 
 // mayHooks permits root on a replica's host, and nobody else (specification: hooks section 1).

@@ -59,7 +59,7 @@ func RunjobChanges(v *state.View, j *state.Job, out *hook.Outcome) (changes []co
 	return changes, again, nil
 }
 
-// runOne tells whether an item of depend has a job run instead of others: one that starts has been let run already.
+// runOne reports whether an item of depend has a job run instead of others: one that starts has been let run already.
 func runOne(item string) bool { return strings.HasPrefix(strings.TrimSpace(item), "runone:") }
 
 // HookChanges reads what hooks have set of a job that is queued.

@@ -110,7 +110,7 @@ func trouble(text string) string {
 	return line
 }
 
-// unreported tells whether the host has a vnode that was made by qmgr since its mom
+// unreported reports whether the host has a vnode that was made by qmgr since its mom
 // registered: what it offers, only the mom knows.
 func unreported(v *state.View, host pbs.HostName) bool {
 	for vn := range v.VnodesOf(host) {

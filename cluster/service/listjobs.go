@@ -58,7 +58,7 @@ func (l *listing) checkQueues() error {
 	return nil
 }
 
-// wants tells whether an unnamed job belongs to the listing.
+// wants reports whether an unnamed job belongs to the listing.
 func (l *listing) wants(me person, j *state.Job) bool {
 	if !l.chooses(j) || j.State == pbs.Finished && !l.req.GetHistory() && !me.view.Expired(j) {
 		return false
@@ -69,7 +69,7 @@ func (l *listing) wants(me person, j *state.Job) bool {
 	return meet(l.where, me.view, j) && maySee(me, j)
 }
 
-// chooses tells whether a job is of the kind that is listed: subjobs are only if asked for.
+// chooses reports whether a job is of the kind that is listed: subjobs are only if asked for.
 func (l *listing) chooses(j *state.Job) bool {
 	switch {
 	case l.req.GetArrays() && l.req.GetSubjobs():

@@ -39,7 +39,7 @@ func (b *Batch) knownHosts(ctx context.Context, v *state.View, r *api.ManageRequ
 	return nil
 }
 
-// isHost tells whether a mom of the cluster, or a login host, is on a host of that name.
+// isHost reports whether a mom of the cluster, or a login host, is on a host of that name.
 func isHost(v *state.View, name string) bool {
 	for h := range v.Hosts() {
 		if pbs.SameHost(name, string(h.Name)) {

@@ -104,7 +104,7 @@ func (m *Members) setClass(ctx context.Context, r connect.AnyRequest, asked stri
 	return err
 }
 
-// Standing tells whether somebody has removed a replica: it cannot ask as one any more.
+// Standing reports whether somebody has removed a replica: it cannot ask as one any more.
 func (m *Members) Standing(ctx context.Context, r *connect.Request[api.StandingRequest]) (*connect.Response[api.StandingReply], error) {
 	v, err := m.present(ctx)
 	if err != nil {

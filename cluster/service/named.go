@@ -56,7 +56,7 @@ func (n *named) check(ctx context.Context, header string) error {
 	return pbs.Errorf(pbs.NoServer, "no server of cluster %s is called %s", v.Cluster().Name, strings.Join(names, " or "))
 }
 
-// announced tells whether any replica has said who it is: the first one does so when its
+// announced reports whether any replica has said who it is: the first one does so when its
 // first term has begun, and may be asked before.
 func announced(v *state.View) bool {
 	for range v.Replicas() {
@@ -65,7 +65,7 @@ func announced(v *state.View) bool {
 	return false
 }
 
-// isAlias tells whether NAME[:PORT] means this cluster or a replica of it: by name, by host, with
+// isAlias reports whether NAME[:PORT] means this cluster or a replica of it: by name, by host, with
 // or without its domain, or by address. The case of letters does not matter. "localhost" is the
 // host of the daemon that was asked, which serves this cluster.
 func isAlias(v *state.View, name string) bool {
@@ -88,7 +88,7 @@ func isAlias(v *state.View, name string) bool {
 	return false
 }
 
-// sameHost tells whether one of the names leads to an address of a replica.
+// sameHost reports whether one of the names leads to an address of a replica.
 func (n *named) sameHost(ctx context.Context, v *state.View, names []string) bool {
 	ctx, cancel := context.WithTimeout(ctx, resolveWithin)
 	defer cancel()

@@ -63,7 +63,7 @@ func pretermsOf(v *state.View, j *state.Job, force bool) []preterm {
 	return all
 }
 
-// pretermed tells whether hooks may still refuse the end of a run that somebody wants deleted.
+// pretermed reports whether hooks may still refuse the end of a run that somebody wants deleted.
 func pretermed(j *state.Job) bool {
 	return j.State == pbs.Running || j.State == pbs.Exiting && j.LastRun().Ending == state.EndingDelete
 }

@@ -211,19 +211,19 @@ func wantedOf(ask *state.ReservationChange) wanted {
 	return wanted{times{start: moment{ask.Start, true}, end: moment{ask.End, true}}, sel}
 }
 
-// decided tells whether the change is one of those that the scheduler decides.
+// decided reports whether the change is one of those that the scheduler decides.
 func (w wanted) decided() bool {
 	return w.start.given || w.end.given || w.length.given || w.sel != ""
 }
 
-// granted tells whether a reservation is as was wished.
+// granted reports whether a reservation is as was wished.
 func (w wanted) granted(r *state.Reservation) bool {
 	sel, _ := r.Resources.Get("select")
 	return (!w.start.given || w.start.at == r.Start) && (!w.end.given || w.end.at == r.End) &&
 		(!w.length.given || w.length.at == r.End-r.Start) && (w.sel == "" || sameSelect(w.sel, sel))
 }
 
-// over tells whether a reservation that is gone has ended by the change: at an end that had passed.
+// over reports whether a reservation that is gone has ended by the change: at an end that had passed.
 func (w wanted) over(before *state.Reservation, now pbs.Time) bool {
 	if before == nil || before.State == pbs.ResvUnconfirmed {
 		return false

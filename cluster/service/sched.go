@@ -144,7 +144,7 @@ func (b *Batch) endScheduling(ctx context.Context, v *state.View, commands []com
 	}
 }
 
-// plans tells whether a scheduler starts jobs.
+// plans reports whether a scheduler starts jobs.
 func plans(v *state.View, sched string) bool {
 	own, ok := v.For(sched)
 	if sched == "" {

@@ -135,7 +135,7 @@ type Scheduler struct {
 	// AwaitCycle returns when a cycle of a scheduler, empty for the default one, has planned with the state of an index, which it has
 	// begin at once.
 	AwaitCycle func(ctx context.Context, sched string, index uint64)
-	// InCycle tells whether a scheduler is in a cycle.
+	// InCycle reports whether a scheduler is in a cycle.
 	InCycle func(sched string) bool
 }
 

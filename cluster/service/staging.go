@@ -119,7 +119,7 @@ func (s *Staging) Permit(ctx context.Context, r *connect.Request[api.PermitReque
 	return connect.NewResponse(&api.PermitReply{User: here.Name, Root: listed(v.Server().List("acl_roots"), here, false), Account: recorded(v, here.Name)}), nil
 }
 
-// touches tells whether the job names a path of the host, to be read or written.
+// touches reports whether the job names a path of the host, to be read or written.
 func touches(j *state.Job, host pbs.HostName, path string, out bool) bool {
 	value := func(name string) string {
 		text, _ := j.Attrs.Get(name, "")

@@ -182,7 +182,7 @@ func parseJob(p person, list []*api.Attribute) (attr.List, error) {
 	return out, nil
 }
 
-// namesOnly tells whether every user@host of a list is the same user.
+// namesOnly reports whether every user@host of a list is the same user.
 func namesOnly(list, name string) bool {
 	for item := range strings.SplitSeq(list, ",") {
 		if pbs.ParseUser(strings.TrimSpace(item)).Name != name {

@@ -61,7 +61,7 @@ func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalReq
 	return err
 }
 
-// maySuspend tells whether the owner of a job may suspend and resume it: LSF lets him (bstop, bresume), so he
+// maySuspend reports whether the owner of a job may suspend and resume it: LSF lets him (bstop, bresume), so he
 // may with a job that came by bsub. What an operator has suspended by admin-suspend stays suspended.
 func maySuspend(p person, j *state.Job, signal string) bool {
 	return byLSF(j) && p.owns(j) && (signal == command.Suspend || signal == command.Resume)

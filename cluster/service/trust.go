@@ -87,7 +87,7 @@ func (t *Trust) ListTokens(ctx context.Context, _ *connect.Request[api.ListToken
 	return connect.NewResponse(out), nil
 }
 
-// good tells whether a token still lets somebody in.
+// good reports whether a token still lets somebody in.
 func good(t *state.Token, now time.Time) bool {
 	return t.Expires >= pbs.Time(now.UnixNano()) && (t.Reusable || !t.Used)
 }

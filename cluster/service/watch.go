@@ -227,7 +227,7 @@ func (w *watch) tellNamed(ctx context.Context) (more bool, err error) {
 	return len(left) > 0, nil
 }
 
-// blocks tells whether a job was submitted by a qsub that waits for its end.
+// blocks reports whether a job was submitted by a qsub that waits for its end.
 func blocks(j *state.Job) bool {
 	text, _ := j.Attrs.Get("block", "")
 	return text == "True"

@@ -68,7 +68,7 @@ func (c *base) reader(ctx context.Context, v *state.View) (person, error) {
 	return c.person(ctx, v)
 }
 
-// vouchesForAll tells whether a mom was enrolled to vouch for any user.
+// vouchesForAll reports whether a mom was enrolled to vouch for any user.
 func vouchesForAll(v *state.View, caller transport.Caller) bool {
 	id, ok := v.Identity(caller.Key)
 	return ok && id.Submit
@@ -115,7 +115,7 @@ func onReplica(v *state.View, caller transport.Caller) bool {
 	return false
 }
 
-// listed tells whether a list of user@host patterns names the user.
+// listed reports whether a list of user@host patterns names the user.
 func listed(patterns []string, u pbs.User, home bool) bool {
 	for _, p := range patterns {
 		name, host, hosted := strings.Cut(p, "@")
@@ -129,7 +129,7 @@ func listed(patterns []string, u pbs.User, home bool) bool {
 	return false
 }
 
-// owns tells whether the job is the person's own: by name, and by a host that
+// owns reports whether the job is the person's own: by name, and by a host that
 // vouches for the name.
 func (p person) owns(j *state.Job) bool {
 	if p.user.Name == "" || p.user.Name != j.Owner.Name {
@@ -138,7 +138,7 @@ func (p person) owns(j *state.Job) bool {
 	return p.user.Host == j.Owner.Host || p.view.Server().Bool("flatuid") || runsOn(p.view, j, p.user.Host)
 }
 
-// runsOn tells whether the job has a vnode on the host.
+// runsOn reports whether the job has a vnode on the host.
 func runsOn(v *state.View, j *state.Job, host pbs.HostName) bool {
 	if !j.Live() || host == "" {
 		return false

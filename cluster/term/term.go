@@ -38,7 +38,7 @@ func Run(ctx context.Context, leading <-chan bool, work func(context.Context) er
 	}
 }
 
-// spell runs work once and tells whether the next spell has already begun.
+// spell runs work once and reports whether the next spell has already begun.
 func spell(ctx context.Context, leading <-chan bool, work func(context.Context) error) (again bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

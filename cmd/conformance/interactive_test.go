@@ -48,7 +48,7 @@ func (p *typist) types(keys, until string) {
 	waitFor(p.t, patience, until+" to be shown", p.shown.shows(until))
 }
 
-// jobGone tells whether a job is unknown, for waitFor.
+// jobGone reports whether a job is unknown, for waitFor.
 func jobGone(t *testing.T, c *devrun.Cluster, id string) func() error {
 	return func() error {
 		out, err := c.Output(t.Context(), "qstat", id)

@@ -134,7 +134,7 @@ func TestRecover_TwoOfThreeDisksAreLost(t *testing.T) {
 	}
 }
 
-// holds tells whether one of the files has the text.
+// holds reports whether one of the files has the text.
 func holds(files []string, text string) bool {
 	for _, path := range files {
 		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), text) {

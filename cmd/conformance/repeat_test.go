@@ -106,7 +106,7 @@ func TestChanges_OnceThroughADeadLeader(t *testing.T) {
 	}
 }
 
-// startedInOrder tells whether the ledger has the start of one job before that of another.
+// startedInOrder reports whether the ledger has the start of one job before that of another.
 func startedInOrder(c *devrun.Cluster, replica, earlier, later string) error {
 	lines, err := c.Accounting(replica)
 	if err != nil {

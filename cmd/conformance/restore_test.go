@@ -64,7 +64,7 @@ func TestRestore_OfDeletedJobs(t *testing.T) {
 	}
 }
 
-// runsOnce tells whether a job runs, for the first time.
+// runsOnce reports whether a job runs, for the first time.
 func runsOnce(t *testing.T, c *devrun.Cluster, id string) error {
 	t.Helper()
 	out, err := c.Output(t.Context(), "qstat", "-f", id)

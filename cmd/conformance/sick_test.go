@@ -79,7 +79,7 @@ func TestSickHost(t *testing.T) {
 	}
 }
 
-// watched tells whether somebody traces the process.
+// watched reports whether somebody traces the process.
 func watched(pid int) error {
 	out, err := exec.Command("grep", "TracerPid", "/proc/"+strconv.Itoa(pid)+"/status").Output()
 	if err == nil && strings.Contains(string(out), "TracerPid:\t0") {

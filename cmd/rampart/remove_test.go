@@ -38,7 +38,7 @@ func (s *site) removing(by, name string) (*api.RemoveReplicaReply, error) {
 	return first, nil
 }
 
-// out tells whether a replica is off the record and revoked, and the others do their work.
+// out reports whether a replica is off the record and revoked, and the others do their work.
 func (s *site) out(name string) bool {
 	if s.leader() == nil {
 		return false

@@ -51,7 +51,7 @@ const quitFor = 10 * time.Second
 // ends are the signals after which nothing is to be left behind: whoever reads the output may have read enough, and the terminal may be gone.
 var ends = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE}
 
-// onSignal returns what tells whether a signal has come that ends the process: the folders of a scenario are to be removed
+// onSignal returns a function that reports whether a signal has come that ends the process: the folders of a scenario are to be removed
 // then, and a channel from outside would hold up the clock of its bubble. A second one, and a line that does not end, leave
 // no time for more.
 func onSignal() (quit func() bool, restore func()) {

@@ -310,7 +310,7 @@ func (s *site) leader() *daemon {
 // view is the leader's state.
 func (s *site) view() *state.View { return s.leader().machine.View() }
 
-// whole tells whether all that is up does its work.
+// whole reports whether all that is up does its work.
 func (s *site) whole() bool {
 	if s.leader() == nil {
 		return false

@@ -29,7 +29,7 @@ func Zone(name string) *time.Location {
 	return zone
 }
 
-// IsZone tells whether the name is one of the time zones that Zone knows.
+// IsZone reports whether the name is one of the time zones that Zone knows.
 func IsZone(name string) bool {
 	data, err := zoneData(name)
 	if err != nil {

@@ -17,7 +17,7 @@ type share struct {
 	kept, gone resource.List
 }
 
-// alike tells whether chunks have the same of their vnodes, whatever those are called.
+// alike reports whether chunks have the same of their vnodes, whatever those are called.
 func alike(a, b spec.ExecChunk) bool {
 	return slices.EqualFunc(a.Parts, b.Parts, func(x, y spec.ExecPart) bool { return slices.Equal(x.Items, y.Items) })
 }

@@ -86,7 +86,7 @@ func newDemand(items resource.List, t resource.Table) *demand {
 	return d
 }
 
-// satisfiedBy tells whether chunks of the shape have what is wanted: numbers at least as
+// satisfiedBy reports whether chunks of the shape have what is wanted: numbers at least as
 // large, others equal.
 func (d *demand) satisfiedBy(s *shape) bool {
 	if s != d.seen {

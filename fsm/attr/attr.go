@@ -54,7 +54,7 @@ const (
 	Manager
 )
 
-// Allows tells whether who satisfies the permission.
+// Allows reports whether who satisfies the permission.
 func (p Perm) Allows(who Perm) bool { return p != ServerOnly && who >= p }
 
 // A Type says what the values of an attribute look like.

@@ -94,7 +94,7 @@ func minuteOf(text string) (int, bool) {
 	return n/100*60 + n%100, err == nil && len(text) == 4 && n >= 0 && n <= 2400 && n%100 < 60
 }
 
-// Prime tells whether it is prime time.
+// Prime reports whether it is prime time.
 func (h *Hours) Prime(at time.Time) bool {
 	span := h.Days[at.Weekday()]
 	if h.holiday(at) {

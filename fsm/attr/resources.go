@@ -8,7 +8,7 @@ import (
 	"rampart/fsm/spec"
 )
 
-// PerResource tells whether the attribute has one value per resource.
+// PerResource reports whether the attribute has one value per resource.
 func (d *Def) PerResource() bool {
 	return d.Type == Resources || d.Type == Limits && strings.Contains(d.Name, "_res")
 }
@@ -96,7 +96,7 @@ func (d *Def) CheckWrite(res string, who Perm, t resource.Table) error {
 	return nil
 }
 
-// MayRead tells whether somebody may see the attribute, or its resource.
+// MayRead reports whether somebody may see the attribute, or its resource.
 func (d *Def) MayRead(res string, who Perm, t resource.Table) bool {
 	if res != "" {
 		if def, ok := t.Resource(res); ok && !who.Knows(def) {

@@ -21,7 +21,7 @@ const (
 	placed                   // qmove by an operator, who is above what users may
 )
 
-// admit tells whether a job may come into a queue: whether the queue is enabled, who may
+// admit reports whether a job may come into a queue: whether the queue is enabled, who may
 // use it, how much one job may ask for, and how much all jobs of its user, group and
 // project may.
 func admit(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
@@ -80,15 +80,15 @@ func permitted(tx *state.Tx, q *state.Queue, j *state.Job) error {
 	return nil
 }
 
-// HostListed tells whether an access list of hosts lets a host in.
+// HostListed reports whether an access list of hosts lets a host in.
 func HostListed(items []string, host pbs.HostName) bool {
 	return access(items, matchHost(string(host)))
 }
 
-// UserListed tells whether an access list of users lets somebody in.
+// UserListed reports whether an access list of users lets somebody in.
 func UserListed(items []string, u pbs.User) bool { return access(items, matchUser(u)) }
 
-// GroupListed tells whether an access list of groups lets in who is a member of groups: the first item
+// GroupListed reports whether an access list of groups lets in who is a member of groups: the first item
 // that names any of them decides.
 func GroupListed(items, groups []string) bool {
 	return access(items, func(item string) bool { return slices.Contains(groups, item) })

@@ -241,7 +241,7 @@ func mixed(tx *state.Tx, old *state.Job, changes []AttrChange) error {
 	return nil
 }
 
-// derived tells whether the job's select says no more than its other resources do: it
+// derived reports whether the job's select says no more than its other resources do: it
 // was, or might have been, made of them.
 func derived(j *state.Job) bool {
 	text, _ := j.Resources.Get("select")

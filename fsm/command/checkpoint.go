@@ -54,7 +54,7 @@ func heldAnyway(j *state.Job, holds pbs.Holds) {
 	}
 }
 
-// checkpointable tells whether the job runs, and may be checkpointed.
+// checkpointable reports whether the job runs, and may be checkpointed.
 func checkpointable(j *state.Job) bool {
 	interval, set := j.Attrs.Get("Checkpoint", "")
 	return j.State == pbs.Running && j.Substate == pbs.SubRunning && placeable(j) && !(set && interval == "n")

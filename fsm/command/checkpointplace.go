@@ -26,7 +26,7 @@ func keptOf(tx *state.Tx, j *state.Job, host pbs.HostName) (*state.Checkpoint, b
 	return &kept, true
 }
 
-// placeable tells whether a running job has a host for each chunk of what it asks for. One that has
+// placeable reports whether a running job has a host for each chunk of what it asks for. One that has
 // released some would go on with all that it had asked for, and not with the parts that were kept,
 // however few hosts it has now.
 func placeable(j *state.Job) bool {
@@ -167,7 +167,7 @@ func dropAt(tx *state.Tx, hosts []pbs.HostName, job pbs.JobID, run pbs.RunCount)
 	}
 }
 
-// boundElsewhere tells whether a start is not on the hosts that keep the job's checkpoint.
+// boundElsewhere reports whether a start is not on the hosts that keep the job's checkpoint.
 func boundElsewhere(j *state.Job) bool {
 	if !j.Checkpointed() {
 		return false
@@ -175,7 +175,7 @@ func boundElsewhere(j *state.Job) bool {
 	return j.Run.MS != j.Checkpoint.Host || len(j.Checkpoint.Places) > 0 && !slices.Equal(j.Hosts(), j.Checkpoint.Keepers())
 }
 
-// keeperLost tells whether a sister's host that keeps a part was given up.
+// keeperLost reports whether a sister's host that keeps a part was given up.
 func keeperLost(tx *state.Tx, kept *state.Checkpoint) bool {
 	if len(kept.Places) == 0 {
 		return false

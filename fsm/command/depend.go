@@ -147,7 +147,7 @@ func verdict(kind state.DependKind, other *state.Job) whether {
 	return notYet
 }
 
-// begun tells whether a program of the job was started.
+// begun reports whether a program of the job was started.
 func begun(j *state.Job) bool {
 	return j.LastRun().Session != 0 || j.Array != nil && j.Array.Begun
 }

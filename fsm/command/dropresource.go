@@ -68,7 +68,7 @@ func unsetResource(tx *state.Tx, name string) {
 	}
 }
 
-// usedOf tells whether jobs of a reservation have used the resource.
+// usedOf reports whether jobs of a reservation have used the resource.
 func usedOf(r state.Reserved, name string) bool {
 	_, used := r.Used.Get(name)
 	return used

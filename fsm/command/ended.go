@@ -101,7 +101,7 @@ func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 	}
 }
 
-// hasRun tells whether the mom has reported the start of the present run: it may forget that
+// hasRun reports whether the mom has reported the start of the present run: it may forget that
 // with the crash of its host, and say that the run was never started.
 func hasRun(tx *state.Tx, j *state.Job) bool {
 	return j.Run.Session != 0 && tx.Cluster().FeatureLevel >= LevelObjects

@@ -82,7 +82,7 @@ func revokedAt(tx *state.Tx, of *state.Identity) pbs.Time {
 // replicaRole is the role whose tokens carry all trust there is.
 const replicaRole = "replica"
 
-// taken tells whether the host is a replica's, or known by another key. It looks at all
+// taken reports whether the host is a replica's, or known by another key. It looks at all
 // identities: a host is enrolled once in its life. A new replica may stand on any host, but
 // not take the name of another.
 func taken(tx *state.Tx, id *state.Identity) bool {

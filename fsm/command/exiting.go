@@ -50,7 +50,7 @@ func substateAtStart(j *state.Job) pbs.Substate {
 	return pbs.SubStarting
 }
 
-// stagingOut tells whether the job's program has ended by itself and its files are on their
+// stagingOut reports whether the job's program has ended by itself and its files are on their
 // way, or its last hooks run: as in PBS it can be deleted by force only.
 func stagingOut(j *state.Job) bool { return j.State == pbs.Exiting && j.Run.Ending == 0 }
 

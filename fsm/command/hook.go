@@ -163,7 +163,7 @@ var failEvents = map[string][]string{
 	attr.FailRestart: {"execjob_begin", "execjob_prologue"},
 }
 
-// only tells whether the hook has events, and all of them are of the list.
+// only reports whether the hook has events, and all of them are of the list.
 func only(h *state.Hook, events []string) bool {
 	for _, e := range h.Events() {
 		if !slices.Contains(events, e) {
@@ -188,7 +188,7 @@ type ImportHook struct {
 	Body   []byte             `cbor:"4,keyasint,omitempty"`
 }
 
-// Apply stores the content. It tells whether there was one before.
+// Apply stores the content. It reports whether there was one before.
 func (c *ImportHook) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	h, ok := tx.Hook(c.Name)
 	switch {

@@ -198,7 +198,7 @@ func (c *HostUp) adopt(tx *state.Tx) {
 	}
 }
 
-// owns tells whether a vnode is of the host. One that was made by the name that the mom gives its natural vnode, without a word of
+// owns reports whether a vnode is of the host. One that was made by the name that the mom gives its natural vnode, without a word of
 // whose it is, becomes so, unless there is a host of that name.
 func (c *HostUp) owns(tx *state.Tx, v *state.Vnode) bool {
 	if v.Host == c.Host {

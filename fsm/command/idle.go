@@ -17,7 +17,7 @@ func (c *JobEnded) conclude(tx *state.Tx, m Meta, j *state.Job) error {
 	return idled(tx, c.Job, c.RunCount)
 }
 
-// idle tells whether nothing of the run can live anywhere, by the word of its mother superior: the program was not
+// idle reports whether nothing of the run can live anywhere, by the word of its mother superior: the program was not
 // started, and never will be, and it alone could have started others at the sisters (L2). A host that was booted, or does
 // not know the run, may have forgotten a start; a run that goes on from a checkpoint has programs of its own at its sisters.
 func (c *JobEnded) idle(j *state.Job) bool {

@@ -16,7 +16,7 @@ const (
 	tolerance       = "tolerate_node_failures"
 )
 
-// padded tells whether the job asks for more than its user does.
+// padded reports whether the job asks for more than its user does.
 func padded(j *state.Job) bool {
 	_, ok := j.Resources.Get(paddedSelect)
 	return ok
@@ -81,12 +81,12 @@ func tolerates(j *state.Job) string {
 	return ""
 }
 
-// starting tells whether the program of a run is still to be started.
+// starting reports whether the program of a run is still to be started.
 func starting(j *state.Job) bool {
 	return j.State == pbs.Running && (j.Substate == pbs.SubStarting || j.Substate == pbs.SubStageIn)
 }
 
-// bears tells whether a job goes on without one of its sisters.
+// bears reports whether a job goes on without one of its sisters.
 func bears(j *state.Job) bool {
 	return tolerates(j) == "all" || tolerates(j) != "" && starting(j)
 }

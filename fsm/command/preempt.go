@@ -86,7 +86,7 @@ func (c *PreemptJob) order(tx *state.Tx, m Meta, res *state.Result) error {
 	return pbs.Refuse(pbs.InvalidRequest)
 }
 
-// Preemptable tells whether a running job can be preempted by a method at all.
+// Preemptable reports whether a running job can be preempted by a method at all.
 func Preemptable(j *state.Job, method string) bool {
 	switch method {
 	case PreemptSuspend, PreemptDelete:
@@ -99,7 +99,7 @@ func Preemptable(j *state.Job, method string) bool {
 	return false
 }
 
-// beingSuspended tells whether an order to suspend the present run is on its way.
+// beingSuspended reports whether an order to suspend the present run is on its way.
 func beingSuspended(tx *state.Tx, j *state.Job) bool { return suspension(tx, j) != nil }
 
 // suspension returns the order to suspend the present run that is on its way; nil: none is.
@@ -132,7 +132,7 @@ func notPreempted(tx *state.Tx, id pbs.JobID, run pbs.RunCount, method string) {
 	}
 }
 
-// another tells whether preempt_order names a method by which the run has not failed to be preempted yet.
+// another reports whether preempt_order names a method by which the run has not failed to be preempted yet.
 func another(tx *state.Tx, j *state.Job) bool {
 	for _, word := range strings.Fields(tx.Server().SchedGetOf(tx.SchedulerOf(j.Queue), "preempt_order")) {
 		for _, method := range strings.Split(word, "") {

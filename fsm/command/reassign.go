@@ -120,7 +120,7 @@ func (s *keptShare) put(tx *state.Tx, j *state.Job, sum *resource.Sum) error {
 	return putShare(tx, j, s.name, s)
 }
 
-// same tells whether a run goes on with what it has of a vnode.
+// same reports whether a run goes on with what it has of a vnode.
 func (s *keptShare) same(has state.VnodeJob) bool {
 	return slices.Equal(s.items, has.Items) && slices.Equal(s.slots, has.Slots) && len(has.CPUs) <= s.shown
 }

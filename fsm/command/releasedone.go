@@ -224,7 +224,7 @@ func keepSlots(tx *state.Tx, j *state.Job, host pbs.HostName, slots []uint32) {
 	tx.PutHost(&next)
 }
 
-// keeps tells whether the run that keeps slots is on.
+// keeps reports whether the run that keeps slots is on.
 func keeps(tx *state.Tx, k state.KeptSlots) bool {
 	j, ok := tx.Job(k.Job)
 	return ok && j.Is(k.RunCount)

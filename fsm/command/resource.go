@@ -105,7 +105,7 @@ func meaning(def resource.Def) resource.Def {
 	return def
 }
 
-// inUse tells whether anything names the resource.
+// inUse reports whether anything names the resource.
 func inUse(tx *state.Tx, name string) bool {
 	if names(tx.Server().Attrs, name) {
 		return true
@@ -123,7 +123,7 @@ func inUse(tx *state.Tx, name string) bool {
 	return reservationNames(tx, name) || jobNames(tx, name, func(j *state.Job) bool { return j.State != pbs.Finished })
 }
 
-// jobNames tells whether one of the jobs asks for the resource, or has used it. It looks at
+// jobNames reports whether one of the jobs asks for the resource, or has used it. It looks at
 // every job: a resource is deleted once in its life.
 func jobNames(tx *state.Tx, name string, among func(*state.Job) bool) bool {
 	for j := range tx.Jobs() {
@@ -140,7 +140,7 @@ func jobNames(tx *state.Tx, name string, among func(*state.Job) bool) bool {
 	return false
 }
 
-// mayChoose tells whether one of the alternatives of a job asks for the resource.
+// mayChoose reports whether one of the alternatives of a job asks for the resource.
 func mayChoose(j *state.Job, name string) bool {
 	text, _ := j.Attrs.Get(lsf.JobAlternatives, "")
 	return slices.ContainsFunc(lsf.ReadAlternatives(text), func(a lsf.Alternative) bool {
@@ -149,7 +149,7 @@ func mayChoose(j *state.Job, name string) bool {
 	})
 }
 
-// reservationNames tells whether a reservation asks for the resource, or is to ask for it.
+// reservationNames reports whether a reservation asks for the resource, or is to ask for it.
 func reservationNames(tx *state.Tx, name string) bool {
 	for r := range tx.Reservations() {
 		asked, _ := r.Resources.Get("select")
@@ -167,7 +167,7 @@ func reservationNames(tx *state.Tx, name string) bool {
 	return false
 }
 
-// selects tells whether a chunk asks for the resource.
+// selects reports whether a chunk asks for the resource.
 func selects(text, name string) bool {
 	if !strings.Contains(text, name) { // most do not, and to parse takes longer
 		return false

@@ -102,7 +102,7 @@ func (r *restoring) hosts() {
 	lengthenFences(r.next, r.next.Server().Fence())
 }
 
-// here tells whether the present state knows the host's runs.
+// here reports whether the present state knows the host's runs.
 func (r *restoring) here(host pbs.HostName) bool {
 	_, ok := r.before.Host(host)
 	return ok

@@ -52,7 +52,7 @@ func (c *RenewIdentity) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return nil
 }
 
-// firstKey tells whether the key may be put on record without enrolment.
+// firstKey reports whether the key may be put on record without enrolment.
 func firstKey(tx *state.Tx, id *state.Identity) bool {
 	_, member := tx.Replica(pbs.ReplicaName(id.Host))
 	if id.Role != replicaRole || !member || tx.Cluster().RootTurns%RootSteps != 0 {

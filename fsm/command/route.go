@@ -117,7 +117,7 @@ func besidesOf(list, other resource.List) []string {
 	return names
 }
 
-// mayLeave tells whether a job may go on from a routing queue as it is.
+// mayLeave reports whether a job may go on from a routing queue as it is.
 func mayLeave(q *state.Queue, j *state.Job, now pbs.Time) bool {
 	return (j.Holds == 0 || q.Bool("route_held_jobs")) && (j.ExecAt <= now || q.Bool("route_waiting_jobs"))
 }
@@ -159,7 +159,7 @@ func destinationOf(tx *state.Tx, destination string) (*state.Queue, bool) {
 	return tx.Queue(pbs.QueueName(name))
 }
 
-// passes tells whether a queue that refuses a job now may take it later.
+// passes reports whether a queue that refuses a job now may take it later.
 func passes(err error) bool {
 	switch pbs.CodeOf(err) {
 	case pbs.QueueDisabled, pbs.TooManyJobs, pbs.TooMuchResource:
@@ -259,7 +259,7 @@ func routeFrom(tx *state.Tx, m Meta, q *state.Queue, most int) int {
 }
 
 // routeOne moves a job on, leaves it for another time, or ends it: when no destination
-// will ever take it, or it has waited for longer than route_lifetime. It tells whether the job
+// will ever take it, or it has waited for longer than route_lifetime. It reports whether the job
 // has left the queue.
 func routeOne(tx *state.Tx, m Meta, q *state.Queue, j *state.Job) bool {
 	if life := q.Int("route_lifetime"); life > 0 && m.At > j.Queued+pbs.Time(life)*pbs.Time(time.Second) {

@@ -158,7 +158,7 @@ func (c *ManageSched) apartFrom(all []state.Scheduler, s *state.Scheduler) error
 	return nil
 }
 
-// SharedWithServer tells whether the default scheduler's attribute is the server's of that name.
+// SharedWithServer reports whether the default scheduler's attribute is the server's of that name.
 func SharedWithServer(name string) bool {
 	return name == "scheduling" || name == "scheduler_iteration"
 }

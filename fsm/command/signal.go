@@ -14,7 +14,7 @@ type SignalJob struct {
 	Comment   string `cbor:"4,keyasint,omitempty"` // of the job that goes on; empty: as it is
 }
 
-// continues tells whether the signal would let the processes of a suspended job run although what it
+// continues reports whether the signal would let the processes of a suspended job run although what it
 // gave back is not its own any more (specification: suspend-release sections 3 and 4).
 func continues(signal string) bool { return signal == "CONT" || signal == "18" }
 

@@ -7,7 +7,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// partOf tells whether the run may live on the host: it is its mother superior, or a sister
+// partOf reports whether the run may live on the host: it is its mother superior, or a sister
 // that has not confirmed its end.
 func partOf(j *state.Job, host pbs.HostName, run pbs.RunCount) bool {
 	return j.Is(run) && (j.Run.MS == host || j.Sister(host))

@@ -314,7 +314,7 @@ func vacated(tx *state.Tx, v *state.Vnode, at int) {
 	tx.PutSettled(next)
 }
 
-// overCommitted tells whether more is assigned than is available now.
+// overCommitted reports whether more is assigned than is available now.
 func overCommitted(tx *state.Tx, v *state.Vnode) bool {
 	return tx.Exceeded(v) != nil
 }

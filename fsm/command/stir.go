@@ -2,7 +2,7 @@ package command
 
 import "rampart/fsm/state"
 
-// stirs tells whether commands that were applied have changed something for which a scheduler looks at the jobs that wait. What
+// stirs reports whether commands that were applied have changed something for which a scheduler looks at the jobs that wait. What
 // follows by itself from its own decisions is nothing such, nor is what moms tell of jobs that run on.
 func stirs(tx *state.Tx, all []Command) bool {
 	for _, c := range all {

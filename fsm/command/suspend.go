@@ -18,12 +18,12 @@ const (
 	AdminResume  = "admin-resume"
 )
 
-// Suspends tells whether the signal suspends or resumes a job.
+// Suspends reports whether the signal suspends or resumes a job.
 func Suspends(signal string) bool {
 	return signal == Suspend || signal == Resume || signal == AdminSuspend || signal == AdminResume
 }
 
-// suspends tells whether the order stops the processes of a job, so that others may have
+// suspends reports whether the order stops the processes of a job, so that others may have
 // what it gives back once it is confirmed.
 func suspends(o *state.Order) bool {
 	return o.Kind == state.OrderSignal && (o.Signal == Suspend || o.Signal == AdminSuspend)
@@ -56,7 +56,7 @@ func maySuspend(tx *state.Tx, j *state.Job, signal string) error {
 	return nil
 }
 
-// isAdminSuspended tells whether the job keeps its vnodes in maintenance.
+// isAdminSuspended reports whether the job keeps its vnodes in maintenance.
 func isAdminSuspended(tx *state.Tx, j *state.Job) bool {
 	return slices.ContainsFunc(tx.Stakes(j), func(s state.Stake) bool { return s.Held().Admin })
 }
@@ -105,7 +105,7 @@ func suspended(tx *state.Tx, o *state.Order) error {
 	return nil
 }
 
-// nothing tells whether a list of consumables comes to nothing.
+// nothing reports whether a list of consumables comes to nothing.
 func nothing(l resource.List) bool {
 	return !slices.ContainsFunc(l, func(it resource.Item) bool { return strings.Trim(it.Value, "0kbmgtpw.:") != "" })
 }

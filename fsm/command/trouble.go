@@ -47,7 +47,7 @@ func (c *HostTrouble) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return nil
 }
 
-// Waits tells whether the run counts, and its program was not accepted yet.
+// Waits reports whether the run counts, and its program was not accepted yet.
 func (r UnstartedRun) Waits(j *state.Job, host pbs.HostName) bool {
 	return j.Is(r.RunCount) && j.Run.MS == host && j.Run.Session == 0
 }

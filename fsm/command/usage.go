@@ -13,7 +13,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// ofUsage tells whether a change may be a part of one of what a running job reserves.
+// ofUsage reports whether a change may be a part of one of what a running job reserves.
 func ofUsage(tx *state.Tx, e attr.Entry) bool {
 	if e.Name != "Resource_List" {
 		return strings.HasPrefix(e.Name, "lsf_")

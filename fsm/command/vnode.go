@@ -68,7 +68,7 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return nil
 }
 
-// inService tells whether jobs or reservations have a vnode, or are to have it.
+// inService reports whether jobs or reservations have a vnode, or are to have it.
 func inService(tx *state.Tx, v *state.Vnode) bool {
 	return len(v.Jobs) > 0 || tx.Lends(v) || promised(tx, v)
 }

@@ -37,7 +37,7 @@ const (
 	TopNoMore
 )
 
-// foresees tells whether something is said of the job's start.
+// foresees reports whether something is said of the job's start.
 func (w *JobWait) foresees() bool { return w.Start != 0 || w.Top != TopAsBefore || w.Forget }
 
 // Add adds a job and why it waits, which the job's Wait need not say.
@@ -79,7 +79,7 @@ func (c *SetWaits) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	return nil
 }
 
-// mayHear tells whether what is said of the wait of a job is still of interest.
+// mayHear reports whether what is said of the wait of a job is still of interest.
 func mayHear(j *state.Job, w JobWait) bool {
 	switch j.State {
 	case pbs.Queued:

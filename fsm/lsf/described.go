@@ -40,7 +40,7 @@ func Described(sel, place string) string {
 	return b.String()
 }
 
-// isRest tells whether the second of two chunks is but what is left of the first one's ptile.
+// isRest reports whether the second of two chunks is but what is left of the first one's ptile.
 func isRest(s spec.Select, p spec.Place) bool {
 	a, b := s.Chunks[0], s.Chunks[1]
 	return p.Arrangement == spec.Scatter && b.Count == 1 && slotsOf(b) < slotsOf(a) && slices.Equal(besideSlots(a), besideSlots(b))

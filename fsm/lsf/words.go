@@ -264,7 +264,7 @@ func ReasonOf(comment string) string {
 	return strings.TrimSuffix(strings.TrimSpace(text), ";") + ";"
 }
 
-// matches tells whether a text has the form of a pattern, and what stands for its first star.
+// matches reports whether a text has the form of a pattern, and what stands for its first star.
 func matches(pattern, text string) (named string, ok bool) {
 	parts := strings.Split(pattern, "*")
 	rest, ok := strings.CutPrefix(text, parts[0])

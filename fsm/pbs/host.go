@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ValidHost tells whether the text can be the name or the address of a host: no option of a
+// ValidHost reports whether the text can be the name or the address of a host: no option of a
 // command, no path, nothing that a shell takes apart.
 func ValidHost(text string) bool {
 	if text == "" || len(text) > 255 || text[0] == '-' || text[0] == '.' {

@@ -78,7 +78,7 @@ func ParseJobID(text, defaultServer string) (JobID, error) {
 	return JobID(strconv.FormatUint(seq, 10) + brackets + "." + server), nil
 }
 
-// NamesReservation tells whether the text has the form of a reservation's identifier:
+// NamesReservation reports whether the text has the form of a reservation's identifier:
 // R, S or M and a number, where a job's has the number alone.
 func NamesReservation(text string) bool {
 	rest := strings.TrimLeft(text, "RSM")
@@ -130,7 +130,7 @@ const MaxSchedName = 15
 // MaxQueueName is how many characters a queue's name may have: PBS_MAXQUEUENAME.
 const MaxQueueName = 15
 
-// Valid tells whether a queue may have the name: a letter or digit, then letters,
+// Valid reports whether a queue may have the name: a letter or digit, then letters,
 // digits, "-", "_" and ".".
 func (n QueueName) Valid() bool {
 	for i, r := range string(n) {
@@ -141,7 +141,7 @@ func (n QueueName) Valid() bool {
 	return n != ""
 }
 
-// Valid tells whether a vnode may have the name: as a queue's, and "[" and "]" for the
+// Valid reports whether a vnode may have the name: as a queue's, and "[" and "]" for the
 // parts of a host. Anything else would be lost in an exec_vnode or in a list of names.
 func (n VnodeName) Valid() bool {
 	return QueueName(strings.NewReplacer("[", "", "]", "").Replace(string(n))).Valid() && n[0] != '['
@@ -168,7 +168,7 @@ func (id JobID) brackets() (inner string, array bool) {
 	return strings.TrimSuffix(rest, "]"), array
 }
 
-// IsArray tells whether the identifier is that of a whole array.
+// IsArray reports whether the identifier is that of a whole array.
 func (id JobID) IsArray() bool {
 	inner, array := id.brackets()
 	return array && inner == ""

@@ -120,7 +120,7 @@ func (s Indices) find(i uint32) (int, bool) {
 	return at, at < len(s) && s[at].has(i)
 }
 
-// Has tells whether i is in the set.
+// Has reports whether i is in the set.
 func (s Indices) Has(i uint32) bool {
 	_, ok := s.find(i)
 	return ok

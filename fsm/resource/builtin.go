@@ -62,13 +62,13 @@ var builtin = [...]Def{
 	{"walltime", Time, ToMoms, true},
 }
 
-// Creatable tells whether a site may define a built-in resource as if it was its own. PBS has no ngpus, and
+// Creatable reports whether a site may define a built-in resource as if it was its own. PBS has no ngpus, and
 // each guide to GPUs says to create it; swp, tmp and the indices of load are LSF's.
 func Creatable(name string) bool {
 	return name == "ngpus" || name == "swp" || name == "tmp" || isIndex(name)
 }
 
-// isIndex tells whether the resource is an index of load that rises with what runs (specification: reservation section 1.2).
+// isIndex reports whether the resource is an index of load that rises with what runs (specification: reservation section 1.2).
 func isIndex(name string) bool {
 	return slices.Contains([]string{"io", "ls", "pg", "r15m", "r15s", "r1m", "ut"}, name)
 }

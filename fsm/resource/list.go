@@ -99,11 +99,11 @@ func Sub(used, less List, t Table) (List, error) {
 	return combine(used, less, t, Quantity.Sub)
 }
 
-// Equal tells whether two lists say the same: the other values are alike, and the
+// Equal reports whether two lists say the same: the other values are alike, and the
 // consumable ones worth the same; to have nothing of one is not to name it.
 func Equal(a, b List, t Table) bool { return covers(a, b, t) && covers(b, a, t) }
 
-// covers tells whether b has everything that a has.
+// covers reports whether b has everything that a has.
 func covers(a, b List, t Table) bool {
 	for _, item := range a {
 		def, known := t.Resource(item.Name)
@@ -186,7 +186,7 @@ func Unlike(def Def, want Quantity, offer string) *Shortage {
 	return s
 }
 
-// Exceeds tells whether a number that is offered is greater than another one; false for what is no number.
+// Exceeds reports whether a number that is offered is greater than another one; false for what is no number.
 func Exceeds(def Def, offer, other string) bool {
 	a, err1 := Parse(def.Type, offer)
 	b, err2 := Parse(def.Type, other)
@@ -216,7 +216,7 @@ func (s *Shortage) At(level string) string {
 	return "Insufficient amount of " + level + " resource: " + s.Resource + " " + s.Amounts()
 }
 
-// Fits tells whether a request fits into what is offered and not yet used: nil, or
+// Fits reports whether a request fits into what is offered and not yet used: nil, or
 // the first resource of the request that does not suffice. A consumable resource
 // that is not offered is offered 0 times, and 0 of it always fits, even where more is
 // used than offered by now; a boolean one that is not offered is False.
@@ -274,7 +274,7 @@ func left(total, taken Quantity) string {
 	return free.String()
 }
 
-// Matches tells whether an offer that is not consumed satisfies a request: a
+// Matches reports whether an offer that is not consumed satisfies a request: a
 // string is equal to it, an array has it, a number is at least as large.
 func Matches(def Def, want Quantity, offer string, offered bool) bool {
 	if !offered {

@@ -117,7 +117,7 @@ func (q Quantity) Int() int64 {
 	}
 }
 
-// IsZero tells whether the value is nothing: 0, False, or empty.
+// IsZero reports whether the value is nothing: 0, False, or empty.
 func (q Quantity) IsZero() bool { return q.num == 0 && q.text == "" }
 
 // Cmp compares what two values of one type are worth: -1, 0 or 1.

@@ -36,7 +36,7 @@ func (t Type) String() string {
 	return typeNames[t]
 }
 
-// Numeric tells whether values of the type can be added.
+// Numeric reports whether values of the type can be added.
 func (t Type) Numeric() bool { return t >= Long && t <= Time }
 
 // ParseType reads PBS's name of a type.
@@ -57,25 +57,25 @@ type Def struct {
 	Builtin bool   `cbor:"4,keyasint,omitempty"`
 }
 
-// Consumable tells whether what one job uses of the resource is gone for others,
+// Consumable reports whether what one job uses of the resource is gone for others,
 // so that it is summed and charged.
 func (d Def) Consumable() bool {
 	return d.Type.Numeric() && d.Flags&(PerVnode|FirstHost|PerQueue) != 0
 }
 
-// AtVnodes tells whether the resource is consumed at vnodes, so that it stands in
+// AtVnodes reports whether the resource is consumed at vnodes, so that it stands in
 // exec_vnode.
 func (d Def) AtVnodes() bool {
 	return d.Type.Numeric() && d.Flags&(PerVnode|FirstHost) != 0
 }
 
-// layout tells whether the resource says how a chunk is used, not what its host
+// layout reports whether the resource says how a chunk is used, not what its host
 // must have.
 func (d Def) layout() bool {
 	return d.Builtin && (d.Name == "mpiprocs" || d.Name == "ompthreads")
 }
 
-// AtHost tells whether the resource may stand in a chunk of a select.
+// AtHost reports whether the resource may stand in a chunk of a select.
 func (d Def) AtHost() bool { return d.Flags&AtHost != 0 }
 
 // Parse reads a value of the resource. What is consumed at vnodes cannot be negative (L3), nor what is
@@ -96,7 +96,7 @@ type Table interface {
 // maxName bounds the name of a custom resource.
 const maxName = 255
 
-// ValidName tells whether a custom resource may have the name: a letter, then
+// ValidName reports whether a custom resource may have the name: a letter, then
 // letters, digits, hyphens and underscores.
 func ValidName(name string) bool {
 	if name == "" || len(name) > maxName || !isLetter(name[0]) {

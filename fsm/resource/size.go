@@ -53,7 +53,7 @@ func (q Quantity) byteShift() uint8 {
 	return q.shift
 }
 
-// bounded tells whether the size can be told in kilobytes; no larger one exists.
+// bounded reports whether the size can be told in kilobytes; no larger one exists.
 func (q Quantity) bounded() bool {
 	s := q.byteShift()
 	return s <= kilo || q.num <= math.MaxInt64>>(s-kilo)

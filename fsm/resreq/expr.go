@@ -33,7 +33,7 @@ type expr struct {
 	args []*expr
 }
 
-// logical tells whether the value is a truth, with which nobody calculates.
+// logical reports whether the value is a truth, with which nobody calculates.
 func (e *expr) logical() bool {
 	switch e.op {
 	case opGroup:
@@ -95,7 +95,7 @@ func quoted(word string) string {
 	return word
 }
 
-// isWord tells whether a word that a text is compared with has the character without quotes:
+// isWord reports whether a word that a text is compared with has the character without quotes:
 // names of hosts and models have dots and dashes.
 func isWord(c byte) bool { return isName(c) || c == '.' || c == '-' }
 
@@ -113,7 +113,7 @@ type Host interface {
 	Value(resource string) (Value, bool)
 }
 
-// Holds tells whether a host satisfies the condition, for a job that was submitted from a host of
+// Holds reports whether a host satisfies the condition, for a job that was submitted from a host of
 // the type local. What a host does not have compares with nothing.
 func (s Select) Holds(h Host, local string) bool {
 	for _, p := range s.parts {
@@ -124,7 +124,7 @@ func (s Select) Holds(h Host, local string) bool {
 	return true
 }
 
-// Given tells whether something is said.
+// Given reports whether something is said.
 func (s Select) Given() bool { return len(s.parts) > 0 }
 
 // String prints the condition; several parts stand in parentheses.

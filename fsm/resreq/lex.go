@@ -134,7 +134,7 @@ func (l *lexer) word() token {
 	return word
 }
 
-// is tells whether the present token is the sign or the word.
+// is reports whether the present token is the sign or the word.
 func (l *lexer) is(text string) bool {
 	return (l.token.kind == sign || l.token.kind == name) && l.token.text == text
 }

@@ -59,7 +59,7 @@ func (p *parser) requirement() Requirement {
 	return Requirement{terms}
 }
 
-// atCount tells whether a number and an asterisk stand next.
+// atCount reports whether a number and an asterisk stand next.
 func (p *parser) atCount() bool {
 	if p.token.kind != number {
 		return false
@@ -69,7 +69,7 @@ func (p *parser) atCount() bool {
 	return ahead.is("*")
 }
 
-// compound reads terms, and tells whether the first one is an expression without brackets, so that
+// compound reads terms, and reports whether the first one is an expression without brackets, so that
 // the whole may be one too.
 func (p *parser) compound() (terms []Term, bare bool) {
 	for {
@@ -112,7 +112,7 @@ var sections = map[string]func(*parser, *Simple){
 	"cu":     func(p *parser, s *Simple) { s.CU = p.units() },
 }
 
-// atSection tells whether a section begins here.
+// atSection reports whether a section begins here.
 func (p *parser) atSection() bool {
 	if p.token.kind != name || sections[p.token.text] == nil {
 		return false

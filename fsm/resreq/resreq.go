@@ -74,10 +74,10 @@ type CU struct {
 	Excl          bool
 }
 
-// Compound tells whether the requirement has terms of their own for parts of the slots.
+// Compound reports whether the requirement has terms of their own for parts of the slots.
 func (r Requirement) Compound() bool { return len(r.Terms) > 1 }
 
-// Equal tells whether two requirements say the same, whatever blanks and units they were written with.
+// Equal reports whether two requirements say the same, whatever blanks and units they were written with.
 func Equal(a, b Requirement) bool { return a.String() == b.String() }
 
 // Effective returns the requirement with one of its alternatives, which is the chosen one for a job

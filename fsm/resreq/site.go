@@ -71,7 +71,7 @@ func (s Site) Resource(name string) (Resource, bool) {
 // maxName bounds the name of a resource.
 const maxName = 39
 
-// ValidName tells whether a site may define a resource with the name.
+// ValidName reports whether a site may define a resource with the name.
 func ValidName(name string) bool {
 	if name == "" || len(name) > maxName || isDigit(name[0]) {
 		return false
@@ -85,12 +85,12 @@ func ValidName(name string) bool {
 	return !taken && !reserved(name)
 }
 
-// reserved tells whether the language itself has the word where resources are named.
+// reserved reports whether the language itself has the word where resources are named.
 func reserved(name string) bool { return name == "duration" || name == "decay" || name == "defined" }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// isName tells whether names have the character: what neither is a sign of the language nor blank.
+// isName reports whether names have the character: what neither is a sign of the language nor blank.
 func isName(c byte) bool {
 	return c > ' ' && c < 0x7f && strings.IndexByte(`:.()[]{}+-*/!&|<>@=,'"`, c) < 0
 }

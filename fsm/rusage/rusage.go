@@ -53,7 +53,7 @@ func (p Pool) Available() resreq.Amount {
 	return add(p.Current, -p.Reserved)
 }
 
-// raised tells whether reservations raise the index. A static resource has a total, whatever its
+// raised reports whether reservations raise the index. A static resource has a total, whatever its
 // direction, of which reservations take.
 func raised(r resreq.Resource) bool { return r.Increasing && r.Dynamic }
 

@@ -46,7 +46,7 @@ func malformedFormula() error { return pbs.Attribute(pbs.BadAttributeValue, "job
 // Names returns the names that the formula asks the values of, each once.
 func (f *Formula) Names() []string { return f.names }
 
-// Exact tells whether all machines compute the formula alike: it has no powers, roots and
+// Exact reports whether all machines compute the formula alike: it has no powers, roots and
 // logarithms, which they may round differently.
 func (f *Formula) Exact() bool { return !f.inexact }
 

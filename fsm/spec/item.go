@@ -66,7 +66,7 @@ func unquote(s string) (string, bool) {
 	return s, !strings.ContainsAny(s, `'"=() `)
 }
 
-// both tells whether a value holds both kinds of quotes, so that no quoting can
+// both reports whether a value holds both kinds of quotes, so that no quoting can
 // carry it.
 func both(s string) bool { return strings.Contains(s, `"`) && strings.Contains(s, `'`) }
 

@@ -85,7 +85,7 @@ func parseNode(text string, t resource.Table) (Chunk, bool) {
 	return c, c.Count > 0 && c.Count <= maxChunks
 }
 
-// isProperty tells whether a word without a value is a boolean resource of hosts.
+// isProperty reports whether a word without a value is a boolean resource of hosts.
 func isProperty(word string, t resource.Table) bool {
 	def, ok := t.Resource(word)
 	return ok && def.Type == resource.Boolean && def.AtHost()

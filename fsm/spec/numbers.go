@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// whole tells whether a number counts something; Python refuses others where that is asked for.
+// whole reports whether a number counts something; Python refuses others where that is asked for.
 func whole(a float64) bool { return a >= 0 && a == math.Trunc(a) && a <= 1e6 }
 
 func factorial(a float64) float64 { return perm(a, a) }
@@ -71,7 +71,7 @@ func ulp(a float64) float64 {
 	return math.Nextafter(a, math.Inf(1)) - a
 }
 
-// near tells whether two numbers differ by a billionth of the greater one at most.
+// near reports whether two numbers differ by a billionth of the greater one at most.
 func near(a, b float64) bool {
 	if a == b {
 		return true

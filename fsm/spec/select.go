@@ -107,7 +107,7 @@ func (s Select) String() string {
 	return b.String()
 }
 
-// Alike tells whether two chunks want the same, however often.
+// Alike reports whether two chunks want the same, however often.
 func (c Chunk) Alike(o Chunk) bool { return slices.Equal(c.Items, o.Items) }
 
 // Grouped writes alike chunks that follow each other as one with their count.

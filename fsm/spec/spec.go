@@ -28,7 +28,7 @@ func malformedSelect() error { return pbs.Attribute(pbs.BadAttributeValue, selec
 
 func malformedPlace() error { return pbs.Attribute(pbs.BadAttributeValue, placeAttribute) }
 
-// validWord tells whether s is a name in ASCII without the signs of the languages.
+// validWord reports whether s is a name in ASCII without the signs of the languages.
 func validWord(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7f || strings.IndexByte(`()+:=,'"*`, s[i]) >= 0 {
@@ -38,7 +38,7 @@ func validWord(s string) bool {
 	return s != ""
 }
 
-// validResource tells whether s can be the name of a resource; a definition with
+// validResource reports whether s can be the name of a resource; a definition with
 // this name need not exist.
 func validResource(s string) bool {
 	return validWord(s) && (s[0] < '0' || s[0] > '9')

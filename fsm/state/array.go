@@ -38,7 +38,7 @@ const JobNumber = "^job_number^"
 // JobName is where the name of a job stands in the paths of its output: hooks may give it another before it is queued.
 const JobName = "^job_name^"
 
-// IsSubjob tells whether the job is a subjob of an array.
+// IsSubjob reports whether the job is a subjob of an array.
 func (j *Job) IsSubjob() bool { return j.Sub > 0 }
 
 // Index returns the index of a subjob.
@@ -70,10 +70,10 @@ func (j *Job) Room() int {
 	return int(most - j.Array.Running())
 }
 
-// Startable tells whether the scheduler is to look at the job.
+// Startable reports whether the scheduler is to look at the job.
 func (j *Job) Startable() bool { return j.MayStart() && (j.Array == nil || j.Room() > 0) }
 
-// MayStart tells whether the job, or a subjob of it, waits to start; for its limits, maybe.
+// MayStart reports whether the job, or a subjob of it, waits to start; for its limits, maybe.
 func (j *Job) MayStart() bool {
 	if j.Array == nil {
 		return j.State == pbs.Queued
@@ -100,7 +100,7 @@ func (tx *Tx) countSuspended(old, j *Job) {
 	tx.PutJob(&next)
 }
 
-// returned tells whether the job is a subjob that was started and is to start again.
+// returned reports whether the job is a subjob that was started and is to start again.
 func (j *Job) returned() bool {
 	return j.IsSubjob() && (j.State == pbs.Queued || j.State == pbs.Held)
 }
@@ -154,7 +154,7 @@ func (t *tables) Parent(j *Job) (*Job, bool) {
 	return t.jobs.get(&Job{Seq: j.Seq})
 }
 
-// Expired tells whether the job is a finished subjob of an array that goes on: it is no
+// Expired reports whether the job is a finished subjob of an array that goes on: it is no
 // part of the history yet.
 func (t *tables) Expired(j *Job) bool {
 	if j.State != pbs.Finished {
@@ -231,7 +231,7 @@ func (t *tables) RecordedSubjobs(parent *Job) iter.Seq[*Job] {
 	}
 }
 
-// Done tells whether nothing of the array is left to run.
+// Done reports whether nothing of the array is left to run.
 func (t *tables) Done(parent *Job) bool {
 	if len(parent.Array.Queued) > 0 || parent.Array.Live > 0 {
 		return false

@@ -34,8 +34,8 @@ func (c *Checkpoint) Keepers() []pbs.HostName {
 	return all
 }
 
-// Checkpointed tells whether the job starts from a checkpoint.
+// Checkpointed reports whether the job starts from a checkpoint.
 func (j *Job) Checkpointed() bool { return j.Checkpoint != nil }
 
-// Checkpointing tells whether the present run is being checkpointed.
+// Checkpointing reports whether the present run is being checkpointed.
 func (j *Job) Checkpointing() bool { return j.LastRun().Checkpoint != nil }

@@ -36,7 +36,7 @@ var dependNames = [...]string{
 // String returns PBS's word.
 func (k DependKind) String() string { return dependNames[k] }
 
-// Waits tells whether a dependency of the kind is one that the job has asked for itself, and that
+// Waits reports whether a dependency of the kind is one that the job has asked for itself, and that
 // holds it; runone holds only while it is Held.
 func (k DependKind) Waits() bool { return k < DependBefore || k >= DependOn }
 
@@ -132,7 +132,7 @@ func withDepend(list []Dependency, kind DependKind, id pbs.JobID) []Dependency {
 // Depend adds a job to those that this one depends on, or that depend on it.
 func (j *Job) Depend(kind DependKind, id pbs.JobID) { j.Depends = withDepend(j.Depends, kind, id) }
 
-// Undepend takes it out again, and tells whether it was there.
+// Undepend takes it out again, and reports whether it was there.
 func (j *Job) Undepend(kind DependKind, id pbs.JobID) bool {
 	i := slices.IndexFunc(j.Depends, func(d Dependency) bool { return d.Kind == kind && slices.Contains(d.Jobs, id) })
 	if i < 0 {
@@ -160,7 +160,7 @@ func (j *Job) UndependAll(gone func(DependKind, pbs.JobID) bool) {
 	j.Depends = left
 }
 
-// CountDown takes one from the number of on:N, and tells whether there was one.
+// CountDown takes one from the number of on:N, and reports whether there was one.
 func (j *Job) CountDown() bool {
 	i := slices.IndexFunc(j.Depends, func(d Dependency) bool { return d.Kind == DependOn })
 	if i < 0 {
@@ -173,7 +173,7 @@ func (j *Job) CountDown() bool {
 	return true
 }
 
-// Single tells whether the job waits for those of its owner and name.
+// Single reports whether the job waits for those of its owner and name.
 func (j *Job) Single() bool {
 	return slices.ContainsFunc(j.Depends, func(d Dependency) bool { return d.Kind == DependSingleton })
 }
@@ -205,7 +205,7 @@ func (j *Job) SetRunOne(others []pbs.JobID) {
 	j.Depends = append(j.Depends, Dependency{Kind: DependRunOne, Jobs: others})
 }
 
-// HeldByOne tells whether another one of the job's set is under way.
+// HeldByOne reports whether another one of the job's set is under way.
 func (j *Job) HeldByOne() bool {
 	i := j.runOne()
 	return i >= 0 && j.Depends[i].Held
@@ -217,12 +217,12 @@ func (j *Job) HoldByOne(held bool) {
 	j.Depends[j.runOne()].Held = held
 }
 
-// UnderWay tells whether the job runs, or is an array of which a subjob was started and that is not over.
+// UnderWay reports whether the job runs, or is an array of which a subjob was started and that is not over.
 func (j *Job) UnderWay() bool {
 	return j.Live() || j.Array != nil && j.Array.Begun && j.State != pbs.Finished
 }
 
-// WaitsForJobs tells whether a dependency holds the job.
+// WaitsForJobs reports whether a dependency holds the job.
 func (j *Job) WaitsForJobs() bool {
 	return slices.ContainsFunc(j.Depends, func(d Dependency) bool { return d.Kind.Waits() && (d.Kind != DependRunOne || d.Held) })
 }

@@ -113,10 +113,10 @@ func (j *Job) ForgetStart() {
 	j.Attrs = j.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode")
 }
 
-// IsTop tells whether the scheduler has said that others must not delay the job.
+// IsTop reports whether the scheduler has said that others must not delay the job.
 func (j *Job) IsTop() bool { return j.says("topjob") }
 
-// MayBeTop tells whether the scheduler may keep others from delaying the job: topjob_ineligible.
+// MayBeTop reports whether the scheduler may keep others from delaying the job: topjob_ineligible.
 func (j *Job) MayBeTop() bool { return !j.says("topjob_ineligible") }
 
 func (j *Job) says(name string) bool {
@@ -124,7 +124,7 @@ func (j *Job) says(name string) bool {
 	return text == "True"
 }
 
-// foreseen tells whether something was said of the start of a job that waits.
+// foreseen reports whether something was said of the start of a job that waits.
 func (j *Job) foreseen() bool {
 	switch j.State {
 	case pbs.Queued, pbs.Held, pbs.Waiting, pbs.Begun:

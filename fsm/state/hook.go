@@ -88,10 +88,10 @@ func (h *Hook) Int(name string) int64 {
 	return n
 }
 
-// Builtin tells whether the hook is one of type pbs.
+// Builtin reports whether the hook is one of type pbs.
 func (h *Hook) Builtin() bool { return h.Get("type") == attr.HookPBS }
 
-// Enabled tells whether the hook runs at its events.
+// Enabled reports whether the hook runs at its events.
 func (h *Hook) Enabled() bool { return h.Get("enabled") == "true" }
 
 // Events returns the names of the events at which the hook runs.
@@ -112,7 +112,7 @@ func (h *Hook) Bits() (bits uint64) {
 	return bits
 }
 
-// OnMoms tells whether moms have copies of the hook: of a built-in one when somebody has
+// OnMoms reports whether moms have copies of the hook: of a built-in one when somebody has
 // changed it, for it steers what they do.
 func (h *Hook) OnMoms() bool { return h.Bits()&momBits() != 0 && (!h.Builtin() || h.Seq != 0) }
 
@@ -125,7 +125,7 @@ func momBits() (bits uint64) {
 	return bits
 }
 
-// Periodic tells whether freq means anything.
+// Periodic reports whether freq means anything.
 func (h *Hook) Periodic() bool {
 	return slices.ContainsFunc(h.Events(), func(e string) bool { return e == "exechost_periodic" || e == "periodic" })
 }

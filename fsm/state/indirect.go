@@ -100,7 +100,7 @@ func (t *tables) InUse(v *Vnode) resource.List {
 // Promised is what a run is about to be charged with, by the vnode that is charged.
 type Promised map[pbs.VnodeName]resource.List
 
-// Short tells whether a vnode, and those whose amounts it shares, have what is requested
+// Short reports whether a vnode, and those whose amounts it shares, have what is requested
 // beside what is in use and what was promised: nil, or the first resource that does not
 // suffice. What fits is promised from then on.
 func (t *tables) Short(v *Vnode, request resource.List, promised Promised) *resource.Shortage {
@@ -144,7 +144,7 @@ func (t *tables) Exceeded(v *Vnode) *resource.Shortage {
 // Sharers yields the vnodes that share amounts of others, in the order of their creation.
 func (t *tables) Sharers() iter.Seq[*Vnode] { return t.presented(t.sharers.all()) }
 
-// Lends tells whether jobs of other vnodes hold something of one.
+// Lends reports whether jobs of other vnodes hold something of one.
 func (t *tables) Lends(v *Vnode) bool { return len(nonZero(v.Lent, t)) > 0 }
 
 // lentBy sums up what the jobs of other vnodes hold of one.

@@ -239,7 +239,7 @@ func (t *tables) Unmatched(j *Job) (w Wait, found bool) {
 	return Wait{}, false
 }
 
-// Limited tells whether jobs of the queue may have to wait for limits.
+// Limited reports whether jobs of the queue may have to wait for limits.
 func (t *tables) Limited(queue pbs.QueueName) bool {
 	q, _ := t.Queue(queue)
 	return limits(t.server.Attrs) || t.LSF().LimitsSlots() || q != nil && (limits(q.Attrs) || q.limitsSlots())
@@ -249,7 +249,7 @@ func limits(list attr.List) bool {
 	return among(list, runLimits) || among(list, softLimits)
 }
 
-// SoftlyLimited tells whether there are soft limits on jobs of the queue.
+// SoftlyLimited reports whether there are soft limits on jobs of the queue.
 func (t *tables) SoftlyLimited(queue pbs.QueueName) bool {
 	q, _ := t.Queue(queue)
 	return among(t.server.Attrs, softLimits) || q != nil && among(q.Attrs, softLimits)

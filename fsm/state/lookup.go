@@ -184,7 +184,7 @@ func (t *tables) Tombstone(id pbs.JobID) (*Tombstone, bool) {
 	return t.buried.items.Get(&Tombstone{Job: id})
 }
 
-// Remembers tells whether every deletion after index still has its tombstone.
+// Remembers reports whether every deletion after index still has its tombstone.
 func (t *tables) Remembers(index uint64) bool { return index >= t.cluster.Forgotten }
 
 // Token returns an enrolment token by the hash of its secret.

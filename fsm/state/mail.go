@@ -169,7 +169,7 @@ func (j *Job) ExitText(separator string) string {
 	return b.String()
 }
 
-// wantsMail tells whether a job's Mail_Points ask for what has the letter. Of subjobs only
+// wantsMail reports whether a job's Mail_Points ask for what has the letter. Of subjobs only
 // those of arrays that say so are told of: the others by their array.
 func (j *Job) wantsMail(point string) bool {
 	points, ok := j.Attrs.Get("Mail_Points", "")

@@ -61,7 +61,7 @@ func (t *tables) MayMakeWay(j, first *Job) bool {
 	return len(ways) < mostWays && !slices.Contains(ways, Way{first.ID, first.Turn()})
 }
 
-// Preempting tells whether the present run is being preempted, and goes on until its mom has
+// Preempting reports whether the present run is being preempted, and goes on until its mom has
 // confirmed that.
 func (j *Job) Preempting() bool {
 	return j.Live() && !j.Suspended() && j.Run.Preemption != nil && j.Run.Preemption.Method != ""

@@ -319,7 +319,7 @@ func (r HostRun) String() string {
 	return text
 }
 
-// Same tells whether two are the same run on the same host.
+// Same reports whether two are the same run on the same host.
 func (r HostRun) Same(o HostRun) bool { return r.Host == o.Host && r.RunCount == o.RunCount }
 
 // Script is the script of a job, until the job is over: its body, or the name of the blob that it is.

@@ -19,7 +19,7 @@ type Recovery struct {
 	Record  uint64          `cbor:"9,keyasint,omitempty"` // number of the last accounting record before it
 }
 
-// WentOnWithout tells whether the cluster went on without the server: its log may hold what the
+// WentOnWithout reports whether the cluster went on without the server: its log may hold what the
 // cluster does not have, and must not be used any more.
 func (r *Recovery) WentOnWithout(serverID string) bool {
 	return slices.Contains(r.Lost, serverID) || slices.Contains(r.Anew, serverID)

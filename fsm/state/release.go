@@ -41,7 +41,7 @@ type Release struct {
 	Lost     string         `cbor:"8,keyasint,omitempty"` // why a host that it leaves is lost: the run ends if it comes to nothing
 }
 
-// Leaves tells whether the job has no vnode of the host any more once the release is done; a nil one
+// Leaves reports whether the job has no vnode of the host any more once the release is done; a nil one
 // leaves none.
 func (r *Release) Leaves(host pbs.HostName) bool {
 	return r != nil && slices.ContainsFunc(r.Released, func(h Holding) bool { return h.Host == host && h.Left })
@@ -95,7 +95,7 @@ func (j *Job) ReleaseOutcome(number uint64) (open bool, err error) {
 	return false, nil
 }
 
-// HasLeft tells whether the job has released every vnode of a host that has not confirmed it
+// HasLeft reports whether the job has released every vnode of a host that has not confirmed it
 // yet.
 func (j *Job) HasLeft(host pbs.HostName) bool {
 	p := j.LastRun().Phases

@@ -16,7 +16,7 @@ func (t *tables) Removal(serverID string) (Removal, bool) {
 	return all[i], true
 }
 
-// Barred tells whether somebody has removed the server, or is about to: it must not be a
+// Barred reports whether somebody has removed the server, or is about to: it must not be a
 // member again.
 func (t *tables) Barred(serverID string) bool {
 	r, ok := t.Removal(serverID)
@@ -51,7 +51,7 @@ type Removal struct {
 	Left       pbs.Time `cbor:"6,keyasint,omitempty"` // when it was out; 0: not yet
 }
 
-// Barred tells whether the server must not be a member again.
+// Barred reports whether the server must not be a member again.
 func (r Removal) Barred() bool { return r.ReplacedBy == "" }
 
 // Replica is a member of the cluster as it announced itself.

@@ -41,7 +41,7 @@ func (tx *Tx) Remember(r *Request) {
 	}
 }
 
-// awaited tells whether somebody may still wait for what becomes of a request, and ask again after a change of leader, however
+// awaited reports whether somebody may still wait for what becomes of a request, and ask again after a change of leader, however
 // long ago it was made: for the decision of a reservation or of its alteration.
 func (tx *Tx) awaited(r *Request) bool {
 	if r.Refusal != nil || r.Result.Reservation == "" {

@@ -2,7 +2,7 @@ package state
 
 import "rampart/fsm/pbs"
 
-// inRouting tells whether the job waits in a routing queue. The type of a queue does not
+// inRouting reports whether the job waits in a routing queue. The type of a queue does not
 // change while it has jobs.
 func (t *tables) inRouting(j *Job) bool {
 	if j.State == pbs.Finished || j.IsSubjob() {

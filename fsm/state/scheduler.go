@@ -44,7 +44,7 @@ func (s *Scheduler) Get(name string) string {
 // Partitions returns the partitions that the scheduler plans for.
 func (s *Scheduler) Partitions() []string { return commaList(s.Get("partition")) }
 
-// Plans tells whether the scheduler starts jobs.
+// Plans reports whether the scheduler starts jobs.
 func (s *Scheduler) Plans() bool { return s.Started && s.Get("scheduling") == "True" }
 
 // Scheduler returns the scheduler of a name, which is not the default one.
@@ -115,7 +115,7 @@ type scope struct {
 	others map[string]bool // of the default one: the partitions of others
 }
 
-// has tells whether the scheduler plans for a partition.
+// has reports whether the scheduler plans for a partition.
 func (s *scope) has(partition string) bool {
 	if s.name == "" {
 		return !s.others[partition]
@@ -191,7 +191,7 @@ func (v *View) Scope() string {
 	return v.scope.key
 }
 
-// PlansFor tells whether the scheduler of the view plans for a vnode.
+// PlansFor reports whether the scheduler of the view plans for a vnode.
 func (v *View) PlansFor(vn *Vnode) bool { return v.scope == nil || v.scope.has(vn.Partition()) }
 
 // SchedulerName returns the name of the scheduler of the view.
@@ -279,7 +279,7 @@ func (v *Vnode) Partition() string {
 	return text
 }
 
-// isParted tells whether the vnode is in a partition.
+// isParted reports whether the vnode is in a partition.
 func (v *Vnode) isParted() bool { return v.Partition() != "" }
 
 // byPartition is the order of the index of vnodes that are in one.
@@ -287,7 +287,7 @@ func byPartition(a, b *Vnode) bool {
 	return cmp.Or(cmp.Compare(a.Partition(), b.Partition()), cmp.Compare(a.Seq, b.Seq)) < 0
 }
 
-// isOfQueue tells whether only jobs of one queue may have the vnode.
+// isOfQueue reports whether only jobs of one queue may have the vnode.
 func (v *Vnode) isOfQueue() bool { return v.Get("queue") != "" }
 
 // byQueue is the order of the index of vnodes that are of one queue.

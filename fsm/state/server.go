@@ -39,7 +39,7 @@ func commaList(text string) []string {
 	return strings.Split(text, ",")
 }
 
-// Scheduling tells whether the scheduler runs.
+// Scheduling reports whether the scheduler runs.
 func (s *Server) Scheduling() bool { return s.Bool("scheduling") }
 
 // TakesScript reports whether jobscript_max_size lets a script of that many bytes pass.
@@ -73,7 +73,7 @@ func (q *Queue) List(name string) []string {
 	return commaList(q.Get(name))
 }
 
-// Routes tells whether the queue is a routing one: jobs do not run from it, but go on to
+// Routes reports whether the queue is a routing one: jobs do not run from it, but go on to
 // one of its destinations.
 func (q *Queue) Routes() bool { return q.Get("queue_type") == "Route" }
 
@@ -90,7 +90,7 @@ func itemsOf(list attr.List, name string) resource.List {
 	return out
 }
 
-// KeepsHistory tells whether finished jobs stay visible.
+// KeepsHistory reports whether finished jobs stay visible.
 func (s *Server) KeepsHistory() bool { return s.Bool("job_history_enable") }
 
 // Seconds returns an attribute of the server that is a duration, in seconds.

@@ -65,11 +65,11 @@ func (t *tables) sharesOf(tree string) iter.Seq[*Share] {
 	}
 }
 
-// FairShare tells whether the usage of entities is counted: where it matters in prime time only,
+// FairShare reports whether the usage of entities is counted: where it matters in prime time only,
 // it is counted at all times.
 func (s *Server) FairShare() bool { return policy(s.Sched).fairShare() }
 
-// sharesFairly tells whether any scheduler counts usage.
+// sharesFairly reports whether any scheduler counts usage.
 func (s *Server) sharesFairly() bool {
 	return s.FairShare() || slices.ContainsFunc(s.Scheds, func(own Scheduler) bool { return policy(own.Attrs).fairShare() })
 }
@@ -125,7 +125,7 @@ func (t *tables) shareAmount(p policy, list, asked resource.List) int64 {
 	return int64(max(0, min(mostUsage, n*1000)))
 }
 
-// measured tells whether moms measure the resource, for all that is built in they either do or it is nothing to count.
+// measured reports whether moms measure the resource, for all that is built in they either do or it is nothing to count.
 func measured(name string) bool {
 	_, builtin := resource.Lookup(name)
 	return builtin
@@ -211,7 +211,7 @@ func (tx *Tx) FadeShares() {
 	}
 }
 
-// fadeDue tells whether the usage that a scheduler counts is to fade, or to be counted from now on.
+// fadeDue reports whether the usage that a scheduler counts is to fade, or to be counted from now on.
 func (tx *Tx) fadeDue(p policy, last pbs.Time) bool {
 	if !p.fairShare() || last == 0 {
 		return p.fairShare()

@@ -7,7 +7,7 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// Sister tells whether the host is a sister of the present run and has not confirmed the end
+// Sister reports whether the host is a sister of the present run and has not confirmed the end
 // of its part.
 func (j *Job) Sister(host pbs.HostName) bool {
 	r := j.LastRun()

@@ -13,13 +13,13 @@ import (
 // LetterSuspended is the letter of a job that runs and is suspended.
 const LetterSuspended = "S"
 
-// Suspended tells whether the job runs and is suspended: its letter is S, and what it gave
+// Suspended reports whether the job runs and is suspended: its letter is S, and what it gave
 // back is free for others.
 func (j *Job) Suspended() bool {
 	return j.State == pbs.Running && (j.Substate == pbs.SubSuspended || j.Substate == pbs.SubSchedSuspended)
 }
 
-// WaitsToGoOn tells whether the job is suspended until the scheduler lets it go on.
+// WaitsToGoOn reports whether the job is suspended until the scheduler lets it go on.
 func (j *Job) WaitsToGoOn() bool { return j.Suspended() && j.Substate == pbs.SubSchedSuspended }
 
 // A Suspension is what a suspended run gave back that did not give back all.
@@ -98,7 +98,7 @@ func (v *Vnode) Active() int {
 	return n
 }
 
-// InMaintenance tells whether the vnode takes no jobs since one on it was admin-suspended.
+// InMaintenance reports whether the vnode takes no jobs since one on it was admin-suspended.
 func (v *Vnode) InMaintenance() bool {
 	return slices.ContainsFunc(v.Jobs, func(held VnodeJob) bool { return held.Admin })
 }

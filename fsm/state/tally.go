@@ -139,7 +139,7 @@ func (t *tables) Tally(j *Job) Tally {
 // One that asks for more is over every limit by itself.
 const mostCounted = 1 << 42
 
-// same tells whether two tallies are equal.
+// same reports whether two tallies are equal.
 func (t Tally) same(o Tally) bool {
 	return t.Jobs == o.Jobs && t.Running == o.Running && slices.Equal(t.amounts, o.amounts)
 }
@@ -211,7 +211,7 @@ func (t *tables) reclass() {
 	}
 }
 
-// limitsSomebody tells whether a limit on running jobs counts by user, group or project, or
+// limitsSomebody reports whether a limit on running jobs counts by user, group or project, or
 // shares do.
 func (t *tables) limitsSomebody() bool {
 	if t.server.sharesFairly() || limitsOne(t.server.Attrs) || t.LSF().LimitsSlots() {
@@ -257,7 +257,7 @@ func (t *tables) limitedResources() []string {
 	return names
 }
 
-// limiting tells whether amounts of an attribute's resources are compared with what jobs
+// limiting reports whether amounts of an attribute's resources are compared with what jobs
 // ask for together.
 func limiting(name string) bool {
 	return name == "resources_available" || strings.HasPrefix(name, "max_") && strings.Contains(name, "_res") ||

@@ -63,7 +63,7 @@ func (t *tree[T]) drop(pivot T) (old T) {
 	return old
 }
 
-// same tells whether two items have the same key.
+// same reports whether two items have the same key.
 func (t *tree[T]) same(a, b T) bool { return !t.items.Less(a, b) && !t.items.Less(b, a) }
 
 // all yields the items; writing meanwhile does not disturb it.

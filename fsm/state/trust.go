@@ -9,7 +9,7 @@ import (
 // Tokens yields the enrolment tokens by hash.
 func (t *tables) Tokens() iter.Seq[*Token] { return t.tokens.all() }
 
-// Revoked tells whether a host has lost its place in a role: a key of its was revoked, and
+// Revoked reports whether a host has lost its place in a role: a key of its was revoked, and
 // it has none that counts.
 func (t *tables) Revoked(role string, host pbs.HostName) bool {
 	revoked := false

@@ -37,7 +37,7 @@ func (v *Vnode) HostWord() string {
 	return pbs.ShortHost(v.Host)
 }
 
-// sharesHost tells whether another vnode is on the host of the vnode.
+// sharesHost reports whether another vnode is on the host of the vnode.
 func (t *tables) sharesHost(v *Vnode) bool {
 	word := v.HostWord()
 	for other := range t.VnodesOf(v.Host) {
@@ -48,7 +48,7 @@ func (t *tables) sharesHost(v *Vnode) bool {
 	return false
 }
 
-// Exclusive tells whether a run that is not suspended holds the whole vnode.
+// Exclusive reports whether a run that is not suspended holds the whole vnode.
 func (v *Vnode) Exclusive() bool {
 	return slices.ContainsFunc(v.Jobs, func(j VnodeJob) bool { return j.Exclusive && !j.Suspended })
 }
@@ -61,10 +61,10 @@ func (v *Vnode) ReservedAlone() bool {
 // Lost reports whether the vnode is away, or was taken out of service. One that is busy is neither: nothing starts there now.
 func (v *Vnode) Lost() bool { return v.Flags&^VnodeBusy != 0 }
 
-// Usable tells whether new runs may be placed on the vnode that belong to no reservation.
+// Usable reports whether new runs may be placed on the vnode that belong to no reservation.
 func (v *Vnode) Usable() bool { return v.UsableFor("") }
 
-// UsableFor tells whether new runs of a reservation, or of none, may be placed on the vnode.
+// UsableFor reports whether new runs of a reservation, or of none, may be placed on the vnode.
 func (v *Vnode) UsableFor(id pbs.ReservationID) bool {
 	return v.Flags == 0 && !v.Exclusive() && !v.InMaintenance() &&
 		!slices.ContainsFunc(v.Reserved, func(r Reserved) bool { return r.Exclusive && r.Reservation != id })

@@ -58,7 +58,7 @@ func (w waiting) less(o waiting) bool {
 	return Before(w.job, o.job)
 }
 
-// Before tells whether the scheduler considers a before b: by priority, then in
+// Before reports whether the scheduler considers a before b: by priority, then in
 // the order of submission. A subjob that is to start again comes before those of its
 // array that were never started.
 func Before(a, b *Job) bool { return a.Standing().Before(b.Standing()) }
@@ -73,7 +73,7 @@ type Standing struct {
 // Standing returns where the job stands.
 func (j *Job) Standing() Standing { return Standing{j.Priority, j.Index(), j.Place(), j.Seq} }
 
-// Before tells whether it is Before of their jobs.
+// Before reports whether it is Before of their jobs.
 func (a Standing) Before(b Standing) bool {
 	if a.priority != b.priority {
 		return a.priority > b.priority

@@ -120,12 +120,12 @@ func parse(text []byte) (config, error) {
 	return c, nil
 }
 
-// applies tells whether the host is one of those where the hook acts.
+// applies reports whether the host is one of those where the hook acts.
 func (c *config) applies(host string) bool {
 	return !pbs.AnyHost(c.ExcludeHosts, host) && (len(c.RunOnlyOnHosts) == 0 || pbs.AnyHost(c.RunOnlyOnHosts, host))
 }
 
-// on tells whether a controller is to be used at the host.
+// on reports whether a controller is to be used at the host.
 func (c *controller) on(host string) bool { return c.Enabled && !pbs.AnyHost(c.ExcludeHosts, host) }
 
 // reserved is how much of a host's memory jobs do not get, in bytes.

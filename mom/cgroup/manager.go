@@ -104,7 +104,7 @@ func (m *Manager) Set(s Settings) error {
 	return nil
 }
 
-// Acts tells whether the hook acts at an event on this host.
+// Acts reports whether the hook acts at an event on this host.
 func (m *Manager) Acts(event string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,14 +114,14 @@ func (m *Manager) Acts(event string) bool {
 // Host returns what the machine has.
 func (m *Manager) Host() Host { return m.host }
 
-// NUMAVnodes tells whether the host is to offer a vnode for each NUMA node.
+// NUMAVnodes reports whether the host is to offer a vnode for each NUMA node.
 func (m *Manager) NUMAVnodes() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.enabled && m.config.applies(string(m.options.Host)) && m.config.VnodePerNUMANode
 }
 
-// OnlinesOfflined tells whether vnodes that were set offline for a fault of the hook are to
+// OnlinesOfflined reports whether vnodes that were set offline for a fault of the hook are to
 // come back when it works.
 func (m *Manager) OnlinesOfflined() bool {
 	m.mu.Lock()

@@ -82,10 +82,10 @@ func (t Tree) Tops() []string {
 	return all
 }
 
-// unified tells whether the controllers are those of v2.
+// unified reports whether the controllers are those of v2.
 func (t Tree) unified() bool { return t.Unified != "" && len(t.Mounts) == 0 }
 
-// has tells whether a controller can be used for jobs.
+// has reports whether a controller can be used for jobs.
 func (t Tree) has(controller string) bool {
 	if !t.unified() {
 		_, mounted := t.Mounts[controller]

@@ -78,7 +78,7 @@ func Absolute(home, path string) string {
 	return clean
 }
 
-// IsPattern tells whether a path means all files whose names match.
+// IsPattern reports whether a path means all files whose names match.
 func IsPattern(path string) bool { return strings.ContainsAny(path, "*?[") }
 
 // open opens a path without a way through /proc, by which the files that the mom has open

@@ -48,7 +48,7 @@ func NewReceiver(t Target) *Receiver { return &Receiver{target: t} }
 // that was there before is not among them, nor is what the receiver was given from itself.
 func (r *Receiver) Wrote() []string { return r.wrote }
 
-// Same tells whether something that came was there already, as the very same file: both sides
+// Same reports whether something that came was there already, as the very same file: both sides
 // see one file system.
 func (r *Receiver) Same() bool { return r.same }
 
@@ -178,7 +178,7 @@ func (r *Receiver) begun(name string, e Entry) error {
 // have been silent, and come back beside the attempt that took its place.
 const underWay = time.Minute
 
-// busy tells whether a temporary file is of an attempt that is under way, and not of a process that has ended.
+// busy reports whether a temporary file is of an attempt that is under way, and not of a process that has ended.
 func (r *Receiver) busy(info fs.FileInfo) bool {
 	recent := time.Since(info.ModTime()) < underWay
 	if !info.Mode().IsRegular() {
@@ -264,7 +264,7 @@ func (r *Receiver) finishFile() error {
 	return nil
 }
 
-// mine tells whether the temporary file is still the one that this receiver has made: another
+// mine reports whether the temporary file is still the one that this receiver has made: another
 // attempt may have taken its place, since this one's other side was silent for long.
 func (r *Receiver) mine() bool {
 	info, err := r.root.Lstat(r.temp)

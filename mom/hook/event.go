@@ -112,7 +112,7 @@ type Event struct {
 
 	// Settable are the attributes of jobs, and of the reservation, that hooks may change.
 	Settable []string `json:"settable,omitempty"`
-	// VnodesSettable tells whether hooks may change vnodes.
+	// VnodesSettable reports whether hooks may change vnodes.
 	VnodesSettable bool `json:"vnodes_settable,omitempty"`
 }
 

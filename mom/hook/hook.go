@@ -24,7 +24,7 @@ func (h *Hook) Events() []string {
 	return nil
 }
 
-// Runs tells whether the hook runs at the event.
+// Runs reports whether the hook runs at the event.
 func (h *Hook) Runs(event string) bool {
 	return h.Attrs["enabled"] == "true" && h.Script != "" && slices.Contains(h.Events(), event)
 }
@@ -41,10 +41,10 @@ func (h *Hook) Order() int64 {
 	return n
 }
 
-// Fails tells whether a failure of the hook has the consequence.
+// Fails reports whether a failure of the hook has the consequence.
 func (h *Hook) Fails(action string) bool {
 	return slices.Contains(strings.Split(h.Attrs["fail_action"], ","), action)
 }
 
-// Builtin tells whether the work of the hook is done by the host itself.
+// Builtin reports whether the work of the hook is done by the host itself.
 func (h *Hook) Builtin() bool { return h.Attrs["type"] == "pbs" }

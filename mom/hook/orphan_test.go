@@ -65,7 +65,7 @@ time.sleep(1000)
 	<-done
 }
 
-// lives tells whether a process is there and is no zombie.
+// lives reports whether a process is there and is no zombie.
 func lives(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

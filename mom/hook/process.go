@@ -87,7 +87,7 @@ func (p *process) exchange(ctx context.Context, req *request, alarm time.Duratio
 // together is within what time two processes die that are killed by the same hand.
 const together = 500 * time.Millisecond
 
-// ends tells whether the interpreter has ended along with one of its forks.
+// ends reports whether the interpreter has ended along with one of its forks.
 func (w *worker) ends() bool {
 	select {
 	case <-w.done:

@@ -265,7 +265,7 @@ func readableByOwners(m *Manifest) map[string]bool {
 	return all
 }
 
-// put writes a file in place of the one of that name; fresh tells whether that had another content.
+// put writes a file in place of the one of that name; fresh reports whether that had another content.
 func (s *Store) put(name string, body []byte, mode os.FileMode) (fresh bool, err error) {
 	old, err := os.ReadFile(s.path(name))
 	if err == nil && string(old) == string(body) {

@@ -72,7 +72,7 @@ func (m *Mover) Do(ctx context.Context, e files.Transfer) (files.Moved, error) {
 	}
 }
 
-// final tells whether an error would come again.
+// final reports whether an error would come again.
 func final(err error) bool {
 	if _, own := errors.AsType[*files.Error](err); own {
 		return true

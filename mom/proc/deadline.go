@@ -25,7 +25,7 @@ type Deadline struct {
 	Fence time.Duration // from the sending of a renewal to At; 0: there is none
 }
 
-// Passed tells whether the deadline is over.
+// Passed reports whether the deadline is over.
 func (d Deadline) Passed(now time.Duration) bool { return d.At > 0 && now > d.At }
 
 // A deadline's file has one line of a fixed length: it is written over in place, which
@@ -73,7 +73,7 @@ func (f *DeadlineFile) Write(path string, d Deadline) error {
 	return nil
 }
 
-// current tells whether the file that is open is still the one that shims read.
+// current reports whether the file that is open is still the one that shims read.
 func (f *DeadlineFile) current(path string) bool {
 	have, err := f.open.Stat()
 	if err != nil {
@@ -142,7 +142,7 @@ type fence struct {
 	last  Deadline // a file that cannot be read leaves what was known in force
 }
 
-// fallen tells whether the job must end, or must not start.
+// fallen reports whether the job must end, or must not start.
 func (f *fence) fallen(now time.Duration) bool {
 	if f.path == "" || planted.Bug == planted.DeadlineIgnored {
 		return false

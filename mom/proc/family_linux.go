@@ -109,13 +109,13 @@ func (f Family) lives() bool {
 	return ok && !now.zombie && now.start == f.root.start
 }
 
-// alone tells whether the root lives and has no child, which is exact: who is below it is below one of its children.
+// alone reports whether the root lives and has no child, which is exact: who is below it is below one of its children.
 func (f Family) alone() bool {
 	pids, told := childrenOf(f.root.pid)
 	return told && len(pids) == 0
 }
 
-// crowded tells whether the root has a child, seen or not.
+// crowded reports whether the root has a child, seen or not.
 func (f Family) crowded() bool {
 	pids, _ := childrenOf(f.root.pid)
 	return len(pids) > 0

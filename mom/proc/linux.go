@@ -196,7 +196,7 @@ func (l *Linux) EndStrays(parent string) (int, error) {
 	return n, errors.Join(errs...)
 }
 
-// shimBelow tells whether a process is a shim whose folder is below parent.
+// shimBelow reports whether a process is a shim whose folder is below parent.
 func shimBelow(pid int, parent string) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	args := strings.Split(string(line), "\x00")

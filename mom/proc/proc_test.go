@@ -342,7 +342,7 @@ exit 3
 	}
 }
 
-// lives tells whether the process runs whose number is in a file.
+// lives reports whether the process runs whose number is in a file.
 func lives(t *testing.T, dir, file string) bool {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, file))

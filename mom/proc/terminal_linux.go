@@ -119,7 +119,7 @@ func (t *terminal) serve() {
 	go t.session.serve(t.listener, ownUser)
 }
 
-// ownUser tells whether the same user, who is the mom, is at the other end.
+// ownUser reports whether the same user, who is the mom, is at the other end.
 func ownUser(c net.Conn) bool {
 	raw, err := c.(*net.UnixConn).SyscallConn()
 	if err != nil {

@@ -59,7 +59,7 @@ func (d *disk) put(path string, data []byte, mode fs.FileMode) error {
 	return d.syncDir(filepath.Dir(path))
 }
 
-// stream replaces the file at path by what fill writes. Nothing is made before its first byte is there. failed tells
+// stream replaces the file at path by what fill writes. Nothing is made before its first byte is there. failed reports
 // whether it was the disk that failed.
 func (d *disk) stream(path string, mode fs.FileMode, fill func(io.Writer) error) (failed bool, err error) {
 	w := &streamed{disk: d, tmp: path + ".tmp", mode: mode}

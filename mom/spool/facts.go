@@ -92,7 +92,7 @@ type waiting struct {
 	done chan error
 }
 
-// repeats tells whether there may be several such facts of a task.
+// repeats reports whether there may be several such facts of a task.
 func (f Fact) repeats() bool {
 	return f.Hook != nil || f.NotCheckpointed != nil || f.CheckpointMade != nil
 }

@@ -139,7 +139,7 @@ func (s *Spool) memoryPath() string { return memoryPath(s.home) }
 
 func memoryPath(home string) string { return filepath.Join(home, "mom_priv", "spool.json") }
 
-// Exists tells whether there is a spool below home; if not, Open makes one.
+// Exists reports whether there is a spool below home; if not, Open makes one.
 func Exists(home string) bool {
 	_, err := os.Stat(memoryPath(home))
 	return !errors.Is(err, fs.ErrNotExist)
@@ -221,7 +221,7 @@ func (e *diskError) Unwrap() error { return e.error }
 // probeBytes is about what the order of a job takes.
 const probeBytes = 16 << 10
 
-// Probe tells whether the disk would take an order now: it writes as much, and removes
+// Probe reports whether the disk would take an order now: it writes as much, and removes
 // it again.
 func (s *Spool) Probe() error {
 	return s.probe(".probe", func(path string) error {

@@ -15,7 +15,7 @@ type RunOwner struct {
 	Known       *Account // the user, as the servers know him; nil: they do not
 }
 
-// admit tells whether a sister may take part: the servers say that the run counts, and is what
+// admit reports whether a sister may take part: the servers say that the run counts, and is what
 // the host that has asked says of it, and this host knows the owner. It returns the task with
 // what the servers know of him.
 func (s *Site) admit(ctx context.Context, t Task) (Task, error) {

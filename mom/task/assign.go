@@ -113,7 +113,7 @@ func (t Task) Present() []spool.Used {
 	return t.Used()
 }
 
-// Released tells whether hosts have left the run, or are about to.
+// Released reports whether hosts have left the run, or are about to.
 func (t Task) Released() bool { return t.Assignment.released() }
 
 // Active returns how much of the time that the run has been there counts as its walltime.
@@ -127,7 +127,7 @@ func (t Task) parting() []Action {
 	return []Action{{Do: TellSisters}}
 }
 
-// quit tells whether no sister is told anything any more.
+// quit reports whether no sister is told anything any more.
 func (t Task) quit() bool {
 	return t.Life.Sisters == PartsGathered || t.State() == Ended || mother{t}.dismisses()
 }
@@ -139,14 +139,14 @@ func (t mother) sistersTold(ev SistersTold) (Task, []Action, error) {
 	return t.Task, t.parting(), nil
 }
 
-// lingers tells whether the sisters stay until files were staged out: the servers may release them
+// lingers reports whether the sisters stay until files were staged out: the servers may release them
 // meanwhile (specification: ramp-down section 12). Their programs end before.
 func (t mother) lingers() bool {
 	return t.Attrs.Get("release_nodes_on_stageout") == "True" && t.Result != nil && !t.Result.NeverStarted && !t.again() &&
 		len(t.itemsOut()) > 0 && !t.Staging.isOut()
 }
 
-// dismisses tells whether the sisters leave by the release that the job has asked for at its stage-out: that was over
+// dismisses reports whether the sisters leave by the release that the job has asked for at its stage-out: that was over
 // before the servers could ask for it, and releases them as the job ends.
 func (t mother) dismisses() bool {
 	return t.Life.Sisters == PartsKilled && t.Staging.isOut() && !t.again()

@@ -135,7 +135,7 @@ func (t mother) delivery() []Action {
 	return []Action{{Do: Deliver}}
 }
 
-// again tells whether the run will be repeated.
+// again reports whether the run will be repeated.
 func (t Task) again() bool { return t.requeued() || t.Result.Lost && t.rerunnable() }
 
 func (t mother) kill(ev Kill) (Task, []Action, error) {

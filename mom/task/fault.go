@@ -25,7 +25,7 @@ func ofHost(err error) error {
 	return hostError{err}
 }
 
-// hostAtFault tells whether a start that failed so fails any other job of this host, too: what the mom
+// hostAtFault reports whether a start that failed so fails any other job of this host, too: what the mom
 // itself keeps cannot be written, or the host has no processes, memory or open files left. A folder of
 // the owner's that is full is his.
 func hostAtFault(err error) bool {
@@ -68,7 +68,7 @@ func (r *Runner) hindered(ev Event, why error) Event {
 	return instead
 }
 
-// givenBack tells whether no program of the run has started, nor will, though ev cannot be saved, and the event
+// givenBack reports whether no program of the run has started, nor will, though ev cannot be saved, and the event
 // to try again then: what has not failed yet fails.
 func (t mother) givenBack(ev Event, failure Failed) (instead Event, back bool) {
 	failed, over := ev.(Failed)

@@ -23,20 +23,20 @@ type Fitted struct {
 
 func (Fitted) event() {}
 
-// Fits tells whether the hooks of this host have seen the assignment of an order, or a later one.
+// Fits reports whether the hooks of this host have seen the assignment of an order, or a later one.
 func (t Task) Fits(number uint64) bool { return t.Assignment.fits(number) }
 
-// Behind tells whether a sister of a job that tolerates failures knows less of the assignment than
+// Behind reports whether a sister of a job that tolerates failures knows less of the assignment than
 // whoever asks it for a program: the numbers of nodes are not the same (specification:
 // reliable-startup section 9.6).
 func (t Task) Behind(number uint64) bool {
 	return t.Sister() && t.Tolerates() && t.Assignment.Number < number
 }
 
-// unstarted tells whether the program of a mother superior is still to be started.
+// unstarted reports whether the program of a mother superior is still to be started.
 func (t Task) unstarted() bool { return t.State() == Accepted || t.starting() }
 
-// tellable tells whether a sister may be told what became of its part: that it is over, or, when
+// tellable reports whether a sister may be told what became of its part: that it is over, or, when
 // nothing of it can be withdrawn, its assignment. Before the program the hooks here see that first.
 func (t Task) tellable(host pbs.HostName) bool {
 	if t.Assignment.leaving(host) {

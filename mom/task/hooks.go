@@ -32,7 +32,7 @@ type Hooks interface {
 	PruneToRequest(ctx context.Context, t Task) error
 	// Terminating runs execjob_preterm before the processes of a job that is to be deleted
 	// are told to end. If they refuse that, the servers are told before it returns; Terminates
-	// tells whether there is anything to run.
+	// reports whether there is anything to run.
 	Terminating(ctx context.Context, t Task) error
 	Terminates() bool
 	// Patience is how long the hooks of the events may take, by their alarms; 0: there are none.

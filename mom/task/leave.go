@@ -34,7 +34,7 @@ const (
 	removeFor = 10 * time.Second // bounds the wait for files that may be on a file system that hangs
 )
 
-// Reckoned tells whether what a part has used is final but for what its last hooks set.
+// Reckoned reports whether what a part has used is final but for what its last hooks set.
 func (t Task) Reckoned() bool {
 	return t.State() == Ended || t.Part.Stage > PartEpilogue
 }
@@ -55,7 +55,7 @@ func (t Task) EndEvents() []string {
 	return []string{"execjob_epilogue", "execjob_end"}
 }
 
-// LastEvents tells whether no hooks of the run come after those of EndEvents.
+// LastEvents reports whether no hooks of the run come after those of EndEvents.
 func (t Task) LastEvents() bool { return !t.Sister() || t.Part.lastHooks() }
 
 func (t sister) dismiss() (Task, []Action, error) {

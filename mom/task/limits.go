@@ -67,16 +67,16 @@ func (t mother) exceeded(e Enforce) *breach {
 	return nil
 }
 
-// timed tells whether the walltime of the job goes on.
+// timed reports whether the walltime of the job goes on.
 func (t Task) timed() bool { return t.State() == Running && !t.Suspension.stands() }
 
-// limitedOtherwise tells whether it is to be looked at anew when the walltime will be over.
+// limitedOtherwise reports whether it is to be looked at anew when the walltime will be over.
 func limitedOtherwise(before, after Task) bool {
 	was, is := before.Attrs.Resource("Resource_List", "walltime"), after.Attrs.Resource("Resource_List", "walltime")
 	return was != is || before.Suspension.stands() != after.Suspension.stands()
 }
 
-// tooBusy tells whether the job uses more cpus than it has, where the site minds.
+// tooBusy reports whether the job uses more cpus than it has, where the site minds.
 func (t mother) tooBusy(e Enforce, total Peak) *breach {
 	n, ok := t.limit("ncpus")
 	if !ok {

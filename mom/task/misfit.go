@@ -20,7 +20,7 @@ func (t Task) Misfits() []Misfit {
 	return misfits
 }
 
-// hookedOtherwise tells whether hooks on some host have set other values.
+// hookedOtherwise reports whether hooks on some host have set other values.
 func hookedOtherwise(before, after Task) bool {
 	if !slices.Equal(before.HookUsed, after.HookUsed) {
 		return true

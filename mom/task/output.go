@@ -183,7 +183,7 @@ func letterOf(kind string) string {
 	return "o"
 }
 
-// kept tells whether -k names the stream: it is written into its place from the beginning, which
+// kept reports whether -k names the stream: it is written into its place from the beginning, which
 // is a file at home, or with "d" that of its own path.
 func (o Order) kept(kind string) bool {
 	return strings.Contains(o.Attrs.Get("Keep_Files"), letterOf(kind))
@@ -256,7 +256,7 @@ func (o *output) discard(ctx context.Context, t Task) Event {
 	return Delivered{}
 }
 
-// leavesOutput tells whether what the job has written stays in the spool for its next run here, which goes on behind it: of a run that
+// leavesOutput reports whether what the job has written stays in the spool for its next run here, which goes on behind it: of a run that
 // somebody has sent back to the queue, and of the runs before one that never started.
 func (t Task) leavesOutput() bool {
 	return t.requeued() || t.Result != nil && t.Result.NeverStarted && t.Key.Run > 1

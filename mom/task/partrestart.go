@@ -47,7 +47,7 @@ func (t Task) restore(programs []Program) (Task, []Action) {
 	return t, actions
 }
 
-// restoring tells whether the program is still to be started from its checkpoint.
+// restoring reports whether the program is still to be started from its checkpoint.
 func (p Program) restoring() bool { return p.State == ProgramStarting && p.Session != 0 }
 
 // restored returns the programs of a run that goes on from a checkpoint, under the numbers that they

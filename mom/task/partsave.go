@@ -96,10 +96,10 @@ func (PartKept) event()  {}
 // Checkpoint the part of a run, while it runs on.
 const savePart Deed = "checkpoint the part"
 
-// joint tells whether the job has programs that are to be saved besides its first.
+// joint reports whether the job has programs that are to be saved besides its first.
 func (t Task) joint() bool { return len(t.sisters()) > 0 || t.live() }
 
-// savable tells whether the job may be checkpointed. When some of its hosts were released its next
+// savable reports whether the job may be checkpointed. When some of its hosts were released its next
 // run is on all of them again, and not where the parts are.
 func (t Task) savable() bool {
 	return !t.interactive() && (len(t.sisters()) == 0 || t.Assignment.Number == 0)

@@ -51,7 +51,7 @@ func (t mother) pretermOver(ev PretermOver) (Task, []Action, error) {
 	return t.Task, t.terminate(), nil
 }
 
-// killable tells whether hooks can still refuse the end: the program runs, or is about to.
+// killable reports whether hooks can still refuse the end: the program runs, or is about to.
 func (t mother) killable() bool {
 	return t.State() == Accepted || t.State() == Joining || t.State() == Starting || t.State() == Running
 }

@@ -71,7 +71,7 @@ func (p Program) step(on word, status int) (next Program, ok bool) {
 	return p, ok
 }
 
-// lives tells whether processes of the program are known to be there.
+// lives reports whether processes of the program are known to be there.
 func (p Program) lives() bool { return p.State == ProgramRunning || p.State == ProgramOver }
 
 // The events of programs.
@@ -108,7 +108,7 @@ func (ProgramUp) event()   {}
 func (ProgramLeft) event() {}
 func (ProgramDown) event() {}
 
-// Done tells whether the program itself has ended.
+// Done reports whether the program itself has ended.
 func (p Program) Done() bool { return p.State >= ProgramOver }
 
 // The deeds of programs.
@@ -134,7 +134,7 @@ func (t Task) Program(id uint32) (Program, bool) {
 	return Program{}, false
 }
 
-// live tells whether programs run, or may.
+// live reports whether programs run, or may.
 func (t Task) live() bool {
 	return slices.ContainsFunc(t.Programs, func(p Program) bool { return p.State != ProgramEnded })
 }

@@ -47,7 +47,7 @@ func (t Task) Over() bool {
 	return t.State() == Delivering || t.State() == Ended || t.State() == Gathering
 }
 
-// Party tells whether the host is one of the run's.
+// Party reports whether the host is one of the run's.
 func (t Task) Party(host pbs.HostName) bool {
 	return slices.ContainsFunc(t.Hosts, func(h Host) bool { return h.Name == host }) && t.Assignment.stays(host)
 }
@@ -102,12 +102,12 @@ func (t mother) joinFailed(ev JoinFailed) (Task, []Action, error) {
 	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Life.Causes.has(Aborted), Fault: ev.Fault})
 }
 
-// needs tells whether the loss of a sister ends the run.
+// needs reports whether the loss of a sister ends the run.
 func (t Task) needs(host pbs.HostName) bool {
 	return t.State() == Running && t.Assignment.keeps(host) && t.Life.LostHost == ""
 }
 
-// passesOn tells whether signals are for the sisters, too.
+// passesOn reports whether signals are for the sisters, too.
 func (t Task) passesOn() bool { return t.Life.Sisters.open() && t.State() != Gathering }
 
 // polled takes the sisters' shares over. A run that has lost a sister ends.
@@ -176,7 +176,7 @@ func (t mother) gather() []Action {
 	return actions
 }
 
-// awaitsParts tells whether sisters are still to be told to end what the output waits for.
+// awaitsParts reports whether sisters are still to be told to end what the output waits for.
 func (t mother) awaitsParts() bool {
 	return t.Life.Sisters.open() && !(t.lingers() && t.Life.Sisters == PartsKilled)
 }

@@ -74,7 +74,7 @@ type Settings struct {
 // under To.
 type UseCopy struct{ Host, From, To string }
 
-// matches tells whether a host is meant by the line, which may be "*" or "*.domain".
+// matches reports whether a host is meant by the line, which may be "*" or "*.domain".
 func (u UseCopy) matches(host string) bool {
 	if suffix, wild := strings.CutPrefix(u.Host, "*"); wild {
 		return strings.HasSuffix(strings.ToLower(host), strings.ToLower(suffix))

@@ -49,7 +49,7 @@ func (o Order) period() (by string, every time.Duration) {
 	return by, time.Duration(n) * time.Minute
 }
 
-// snappable tells whether a periodic checkpoint may begin now.
+// snappable reports whether a periodic checkpoint may begin now.
 func (t Task) snappable() bool {
 	c := t.Checkpoints
 	return t.State() == Running && !t.Sister() && !t.Suspension.stands() && c.Snap.State == SnapIdle && !c.Hold.underWay() && !c.Hold.done()
@@ -82,7 +82,7 @@ func (t Task) stepSnap(ev Event) (next Task, actions []Action, ok bool) {
 	return t, actions, true
 }
 
-// goesOn tells whether the job's next run goes on from a checkpoint of this one or of an earlier one.
+// goesOn reports whether the job's next run goes on from a checkpoint of this one or of an earlier one.
 func (t Task) goesOn() bool {
 	kept := t.Checkpoints.Restart != nil || t.Checkpoints.Snap.exists()
 	return kept && t.Result != nil && t.Result.ExitStatus != pbs.ExitBadRestart && (t.requeued() || t.Result.Lost || t.Result.NeverStarted)
@@ -141,7 +141,7 @@ func (r *Runner) checkSnap(ctx context.Context) {
 	}
 }
 
-// snapsOtherwise tells whether an event has changed when the next checkpoint is due.
+// snapsOtherwise reports whether an event has changed when the next checkpoint is due.
 func snapsOtherwise(before, next Task, ev Event) bool {
 	by, every := next.period()
 	if every == 0 {

@@ -230,7 +230,7 @@ func (f *folders) jobDir(t Task, a Account) string {
 	return a.Home
 }
 
-// private tells whether the job has a folder of its own.
+// private reports whether the job has a folder of its own.
 func (o Order) private() bool { return o.Attrs.Get("sandbox") == "PRIVATE" }
 
 func (f *folders) makeJobDir(t Task, a Account) error {

@@ -8,7 +8,7 @@ import (
 	"rampart/mom/proc"
 )
 
-// interactive tells whether somebody works in the job at a terminal.
+// interactive reports whether somebody works in the job at a terminal.
 func (o Order) interactive() bool { return o.Attrs.Get("interactive") == "True" }
 
 // Attach connects to the terminal of a running job; what goes both ways are frames

@@ -56,10 +56,10 @@ func (SistersTried) event() {}
 func (Proving) event()      {}
 func (Pruned) event()       {}
 
-// OnTrial tells whether the run is started in a way that tolerates failures of its sisters.
+// OnTrial reports whether the run is started in a way that tolerates failures of its sisters.
 func (t Task) OnTrial() bool { return t.Life.Trial != nil }
 
-// Prunable tells whether the assignment may be cut down before the program: also where nobody but the
+// Prunable reports whether the assignment may be cut down before the program: also where nobody but the
 // mother superior is part of the run, or it has begun to tolerate failures since the sisters were asked.
 func (t Task) Prunable() bool { return !t.Sister() && t.Tolerates() && t.Checkpoints.Restart == nil }
 
@@ -67,16 +67,16 @@ func (t Task) Prunable() bool { return !t.Sister() && t.Tolerates() && t.Checkpo
 // gone. It is no attribute of the job.
 const sisterDown = "sister_down"
 
-// Tolerates tells whether failures of sisters do not end the start.
+// Tolerates reports whether failures of sisters do not end the start.
 func (o Order) Tolerates() bool {
 	v := o.Attrs.Get("tolerate_node_failures")
 	return v == "all" || v == "job_start"
 }
 
-// enduring tells whether failures of sisters never end the job.
+// enduring reports whether failures of sisters never end the job.
 func (o Order) enduring() bool { return o.Attrs.Get("tolerate_node_failures") == "all" }
 
-// Good tells whether a host counts as one on which the job can run. Only the mother superior
+// Good reports whether a host counts as one on which the job can run. Only the mother superior
 // of a job that tolerates failures knows better.
 func (t Task) Good(host pbs.HostName) bool {
 	switch tr := t.Life.Trial; {
@@ -91,7 +91,7 @@ func (t Task) Good(host pbs.HostName) bool {
 	}
 }
 
-// passed tells whether all sisters have done the step; answered, whether those that have not
+// passed reports whether all sisters have done the step; answered, whether those that have not
 // are known to have failed.
 func (t Task) passed(step StartStep) (all, answered bool) {
 	passed := t.Life.Trial.Joined
@@ -172,10 +172,10 @@ func (t Task) tried(ev SisterTried) Task {
 // attribute of the job.
 const pruneAtStart = "prune_at_job_start"
 
-// prunes tells whether the run is cut down to what was requested, since no hook has cut it.
+// prunes reports whether the run is cut down to what was requested, since no hook has cut it.
 func (t Task) prunes() bool {
 	return t.Prunable() && !t.Life.Pruned && t.Attrs.Get(pruneAtStart) == "True" && t.Attrs.Resource("Resource_List", "select_requested") != ""
 }
 
-// starting tells whether the program is still to be started.
+// starting reports whether the program is still to be started.
 func (t Task) starting() bool { return t.State() == Joining || t.State() == Starting }

@@ -253,7 +253,7 @@ func (t Task) total() Peak {
 	return sum
 }
 
-// HooksCount tells whether hooks have set anything of resources_used.
+// HooksCount reports whether hooks have set anything of resources_used.
 func (t Task) HooksCount() bool {
 	if len(t.HookUsed) > 0 {
 		return true
@@ -266,7 +266,7 @@ func (t Task) HooksCount() bool {
 	return false
 }
 
-// Set tells whether hooks on some host have set the resource.
+// Set reports whether hooks on some host have set the resource.
 func (t Task) Set(resource string) bool {
 	return slices.ContainsFunc(t.parts(), func(p part) bool { return p.sets(resource) })
 }

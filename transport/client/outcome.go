@@ -37,7 +37,7 @@ func judge(ctx context.Context, err error) (again, unknown bool) {
 	}
 }
 
-// uncertain tells whether another replica than the one that answers may have done what
+// uncertain reports whether another replica than the one that answers may have done what
 // was asked: its connection broke, and the next one was asked in the same attempt.
 func uncertain(err error) bool {
 	said, ok := errors.AsType[*connect.Error](err)
@@ -63,7 +63,7 @@ func (c *call) outcome(err error) error {
 	}
 }
 
-// final tells whether err is an answer that settles the request, an earlier
+// final reports whether err is an answer that settles the request, an earlier
 // attempt with an unknown outcome included.
 func final(err error) bool {
 	if !connect.IsWireError(err) {

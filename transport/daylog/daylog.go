@@ -168,7 +168,7 @@ func (l *Log) closeLocked() error {
 	return f.Close()
 }
 
-// openLocked makes the file of the day the open one, and tells whether it was another.
+// openLocked makes the file of the day the open one, and reports whether it was another.
 func (l *Log) openLocked(day string) (begun bool, err error) {
 	if l.file != nil && l.day == day {
 		return false, nil

@@ -35,7 +35,7 @@ var systemWait = 200 * time.Millisecond
 // systemPause is how long no line goes there after one that was not taken.
 const systemPause = 10 * time.Second
 
-// on tells whether lines go to the system's log at all.
+// on reports whether lines go to the system's log at all.
 func (s Syslog) on() bool { return s.Facility >= 1 && s.Facility <= 9 }
 
 // priority is the number at the front of a message.

@@ -62,16 +62,16 @@ func (k Kind) String() string {
 	return ""
 }
 
-// Runs tells whether it is a run that uses the vnode, or what counts as one: it is taken of what is free.
+// Runs reports whether it is a run that uses the vnode, or what counts as one: it is taken of what is free.
 func (k Kind) Runs() bool { return k == Run || k == Released || k == Kept }
 
-// Uses tells whether the vnode itself is used, and not but amounts of it.
+// Uses reports whether the vnode itself is used, and not but amounts of it.
 func (k Kind) Uses() bool { return k != Suspended && k != Fading }
 
-// Waits tells whether it is what a job is to have that waits.
+// Waits reports whether it is what a job is to have that waits.
 func (k Kind) Waits() bool { return k == Top || k == Kept }
 
-// Reserves tells whether it is what a reservation has, or is to have.
+// Reserves reports whether it is what a reservation has, or is to have.
 func (k Kind) Reserves() bool { return k == Reservation || k == Pending }
 
 // A Hold is what somebody has of a vnode from a time on until before another one.
@@ -128,7 +128,7 @@ type Vnode struct {
 	apart int                // holds that are not in the first layer alone
 }
 
-// Alike tells whether all counts are the same.
+// Alike reports whether all counts are the same.
 func (v *Vnode) Alike() bool { return v.apart == 0 }
 
 // A layer adds up some of the holds.

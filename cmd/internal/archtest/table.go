@@ -127,7 +127,7 @@ var Lean = []struct{ Package, Why string }{
 	{"rampart/mom/task", "the mom is another program; the shim is mom/proc alone"},
 }
 
-// match tells whether the pattern ("X", "X/*" or "*") covers path.
+// match reports whether the pattern ("X", "X/*" or "*") covers path.
 func match(pattern, path string) bool {
 	if pattern == "*" {
 		return true
@@ -138,7 +138,7 @@ func match(pattern, path string) bool {
 	return path == pattern
 }
 
-// matchAny tells whether one of the patterns in list covers path.
+// matchAny reports whether one of the patterns in list covers path.
 func matchAny(list, path string) bool {
 	for p := range strings.FieldsSeq(list) {
 		if match(p, path) {

@@ -143,7 +143,7 @@ func (l layout) leftovers() []int {
 	return roots
 }
 
-// isShim tells whether a process is one that works on the files of a home of this
+// isShim reports whether a process is one that works on the files of a home of this
 // cluster and is no daemon of it.
 func (l layout) isShim(pid int) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
@@ -177,7 +177,7 @@ func gone(ctx context.Context, pids []int, within time.Duration) bool {
 	return true
 }
 
-// alive tells whether a process runs; one that only waits for its parent does not.
+// alive reports whether a process runs; one that only waits for its parent does not.
 func alive(pid int) bool {
 	state, _, ok := stat(pid)
 	return ok && state != "Z" && state != "X"

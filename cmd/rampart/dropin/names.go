@@ -56,7 +56,7 @@ func programs() map[string]program {
 	}
 }
 
-// Knows tells whether a program of this name is one of the daemons.
+// Knows reports whether a program of this name is one of the daemons.
 func Knows(name string) bool {
 	_, ok := programs()[name]
 	return ok

@@ -124,7 +124,7 @@ func (s *scheduler) broken() {
 	_ = s.log.Write(time.Now(), pbs.LogSched, "Req", "sig_pipe", "We've received a sigpipe: trying to continue")
 }
 
-// installed tells whether the files say what those of the installation do. Comments say nothing: they may be those of
+// installed reports whether the files say what those of the installation do. Comments say nothing: they may be those of
 // an earlier version.
 func (s *scheduler) installed(texts map[string]string) bool {
 	for name, text := range texts {
@@ -214,7 +214,7 @@ func ReadSched(dir string) (all []Setting, faults []string, err error) {
 	return all, faults, nil
 }
 
-// idle tells whether a setting says something that nothing here heeds.
+// idle reports whether a setting says something that nothing here heeds.
 func idle(name, value string) bool {
 	_, known := attr.Lookup(attr.Sched, name)
 	known = known || name == "mom_resources" // whatever a mom's configuration names counts

@@ -19,7 +19,7 @@ const (
 	badLogs = "PBS failed validation checks for sched_log directory"
 )
 
-// further tells whether the process stands for a scheduler beside the default one.
+// further reports whether the process stands for a scheduler beside the default one.
 func (c *call) further() bool { return c.has("I") && c.options["I"] != state.DefaultScheduler }
 
 // furtherOne makes it the process of a scheduler beside the default one, which has folders of its own, made if they are missing:

@@ -72,7 +72,7 @@ func (s self) unenrolled(c *call, role, daemon, also string) error {
 // resolveWithin bounds a question to the name service.
 const resolveWithin = 5 * time.Second
 
-// is tells whether the name means this host: by name, or by an address of it.
+// is reports whether the name means this host: by name, or by an address of it.
 func (s self) is(ctx context.Context, name string) bool {
 	if pbs.SameHost(name, s.name) || pbs.ThisHost(name) {
 		return true

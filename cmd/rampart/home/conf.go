@@ -28,7 +28,7 @@ func Conf(key string) string {
 	return cli.ParseConf(f)[key]
 }
 
-// HighRes tells whether the lines of PBS's logs have microseconds (specification: logs
+// HighRes reports whether the lines of PBS's logs have microseconds (specification: logs
 // section 1).
 func HighRes() bool { return Conf("PBS_LOG_HIGHRES_TIMESTAMP") == "1" }
 

@@ -95,7 +95,7 @@ func (d *daemon) turnRoots(news *api.NewsReply) error {
 	return nil
 }
 
-// stale tells whether another CA signs for this daemon than that which signed its leaf.
+// stale reports whether another CA signs for this daemon than that which signed its leaf.
 func (d *daemon) stale() bool {
 	signer := d.signer.Load()
 	return signer != nil && *signer != "" && *signer != d.identity.SignedBy()

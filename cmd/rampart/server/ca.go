@@ -165,7 +165,7 @@ func (s *Server) takeKey(r *api.KeyOfCAReply, hash string, c *state.Cluster) err
 	return s.turnRoots(c)
 }
 
-// stale tells whether another CA signs for replicas than that which signed the leaf.
+// stale reports whether another CA signs for replicas than that which signed the leaf.
 func (s *Server) stale() bool {
 	ca, ok := s.ca.Signer(transport.RoleReplica)
 	return ok && transport.RootHash(ca.Certificate()) != s.identity.SignedBy()

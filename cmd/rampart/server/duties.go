@@ -167,7 +167,7 @@ func (s *Server) stay(ctx context.Context) error {
 	})
 }
 
-// known tells whether the cluster knows this store of ours.
+// known reports whether the cluster knows this store of ours.
 func (s *Server) known() bool {
 	self := s.replica.Self()
 	r, ok := s.machine.View().Replica(self.Name)

@@ -218,7 +218,7 @@ func (s *Server) leader() (address string, self, ok bool) {
 
 func (s *Server) silent() bool { return s.replica != nil && s.replica.Silent() }
 
-// isMember tells whether the key belongs to a replica on record, so that a site which
+// isMember reports whether the key belongs to a replica on record, so that a site which
 // was dark for long can elect (design section 8).
 func (s *Server) isMember(key string) bool {
 	id, ok := s.machine.View().Identity(key)

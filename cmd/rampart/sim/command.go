@@ -33,7 +33,7 @@ const administration = "rampart"
 // commands are those that users have.
 func commands() []*cli.Command { return slices.Concat(pbs.Commands(), lsf.Commands()) }
 
-// isCommand tells whether a scenario may run a command of that name.
+// isCommand reports whether a scenario may run a command of that name.
 func isCommand(name string) bool {
 	return name == administration || slices.ContainsFunc(commands(), func(c *cli.Command) bool { return c.Name == name })
 }

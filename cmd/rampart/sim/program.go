@@ -38,7 +38,7 @@ func (p *programs) of(spec proc.Spec) proc.Program {
 	return program
 }
 
-// ends tells whether the program of a job ends by itself.
+// ends reports whether the program of a job ends by itself.
 func (r *run) ends(job string) bool {
 	r.programs.mu.Lock()
 	defer r.programs.mu.Unlock()

@@ -36,7 +36,7 @@ type Options struct {
 	Quit     func() bool // somebody has had enough; nil: nobody has
 }
 
-// Interrupted tells whether somebody has had enough.
+// Interrupted reports whether somebody has had enough.
 func (o Options) Interrupted() bool { return o.Quit != nil && o.Quit() }
 
 // A Report is what came of a scenario.

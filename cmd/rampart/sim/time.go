@@ -126,10 +126,10 @@ func (r *run) settle(_ step, words []string) error {
 	}
 }
 
-// suspended tells whether a job goes on only when somebody, or the scheduler, lets it.
+// suspended reports whether a job goes on only when somebody, or the scheduler, lets it.
 func suspended(s pbs.Substate) bool { return s == pbs.SubSuspended || s == pbs.SubSchedSuspended }
 
-// hours tells whether a job waits for the end or the beginning of some hours.
+// hours reports whether a job waits for the end or the beginning of some hours.
 func hours(w *state.Wait) bool {
 	if w == nil {
 		return false

@@ -82,7 +82,7 @@ func (p pair) title() string {
 	return strings.TrimSpace(p.class + " " + strings.ReplaceAll(p.name, "_", " "))
 }
 
-// alike tells whether a figure is the same, but for what a histogram blurs.
+// alike reports whether a figure is the same, but for what a histogram blurs.
 func (p pair) alike() bool {
 	return math.Abs(p.one-p.other) <= 0.01*max(math.Abs(p.one), math.Abs(p.other))
 }

@@ -73,7 +73,7 @@ func (e *engine) reserves() bool {
 	return false
 }
 
-// start proposes starts, and tells whether any of them took effect.
+// start proposes starts, and reports whether any of them took effect.
 func (e *engine) start(v *state.View, starts []sched.Start) bool {
 	if len(starts) == 0 {
 		return false

@@ -132,7 +132,7 @@ func (s *site) directive(m *machine, sh *shell, name string, at int, text string
 	}
 }
 
-// isHook tells whether qmgr takes a word for the kind of a hook's object.
+// isHook reports whether qmgr takes a word for the kind of a hook's object.
 func isHook(word string) bool {
 	return word != "" && (strings.HasPrefix("hook", word) || strings.HasPrefix("pbshook", word))
 }

@@ -271,7 +271,7 @@ func (t *twin) play(changes []Change) error {
 	}
 }
 
-// anyWaits tells whether a job has still to start.
+// anyWaits reports whether a job has still to start.
 func (t *twin) anyWaits() bool {
 	if t.only != "" {
 		return t.waits(t.only)
