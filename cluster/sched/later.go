@@ -12,11 +12,11 @@ import (
 // ahead goes through the times at which something is given back, until what is free then, and stays so as long as is
 // asked for, is enough. Who wants to be certain counts on no soft_walltime, and not on the end of runs without a walltime.
 func (c *cycle) ahead(certain bool, enough fitness) bool {
-	return c.aheadFrom(c.free, certain, enough)
+	return c.aheadFrom(c.free, certain, nil, enough)
 }
 
-// aheadFrom is ahead of what is free now in a world.
-func (c *cycle) aheadFrom(now *world, certain bool, enough fitness) bool {
+// aheadFrom is ahead of what is free now in a world, and looks at some other times, too, which are sorted.
+func (c *cycle) aheadFrom(now *world, certain bool, also []pbs.Time, enough fitness) bool {
 	f := c.future
 	f.kept.timeline.follow(f, now)
 	w := now.copyTo(f.kept.scratch)
@@ -31,8 +31,17 @@ func (c *cycle) aheadFrom(now *world, certain bool, enough fitness) bool {
 		defer f.shrink(w, last)()
 		return enough(w, last)
 	}
+	before := func(at pbs.Time) bool { // looks at what is before that
+		for ; len(also) > 0 && also[0] < at; also = also[1:] {
+			if gave && also[0] > last && also[0] >= looked+c.order.fuzzy && look() {
+				return true
+			}
+			last, gave = max(last, also[0]), true
+		}
+		return gave && at != last && at >= looked+c.order.fuzzy && look()
+	}
 	for e := range f.coming(certain) {
-		if gave && e.at != last && e.at >= looked+c.order.fuzzy && look() {
+		if before(e.at) {
 			return true
 		}
 		last = e.at
@@ -43,7 +52,7 @@ func (c *cycle) aheadFrom(now *world, certain bool, enough fitness) bool {
 		}
 		gave = gave || !e.takes && e.kind != calendar.Fading // somebody starts at the end of a run
 	}
-	return gave && look()
+	return before(calendar.Forever)
 }
 
 // endsAt counts no more what a run has that ends.
@@ -93,7 +102,7 @@ func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
 	if since <= c.now && c.oneHost(cl) && len(c.offers(j)) == 0 {
 		return c.estimateBy(j, cl, since, func(enough fitness) bool { return c.aheadOnOne(cl, enough) })
 	}
-	return c.estimateBy(j, cl, since, func(enough fitness) bool { return c.ahead(false, enough) })
+	return c.estimateBy(j, cl, since, func(enough fitness) bool { return c.aheadFrom(c.free, false, c.elsewhere(j), enough) })
 }
 
 // fitness reports whether what is free in a world at a time, and stays so, is enough.

@@ -110,7 +110,7 @@ func (c *cycle) planFor(w *waiter, cl *class, m mode) bool {
 func (c *cycle) instants(enough func(at pbs.Time, now *world) bool) {
 	r := c.reserving
 	if c.shifts() {
-		c.aheadFrom(r.realWorld(c), true, func(now *world, at pbs.Time) bool {
+		c.aheadFrom(r.realWorld(c), true, nil, func(now *world, at pbs.Time) bool {
 			return at < foreverMore && enough(at, now)
 		})
 		return

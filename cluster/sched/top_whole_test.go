@@ -7,6 +7,7 @@ import (
 	"rampart/cluster/sched"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
+	"rampart/fsm/state"
 )
 
 // licensed is a cluster with four licences as a whole, with strict ordering.
@@ -90,5 +91,26 @@ func TestTop_NotAtALimit(t *testing.T) {
 	c.in("", "select=1:ncpus=1 lic=4 walltime=01:00:00")
 	if got := c.foretold(); strings.Contains(got, "start") {
 		t.Errorf("told\n%s", got)
+	}
+}
+
+// What jobs of other schedulers have of the server counts, and when they end is a time at which something is given back.
+func TestTop_WhatOtherSchedulersHave(t *testing.T) {
+	c := licensed(t)
+	for _, line := range []string{
+		"create queue q1 queue_type=Execution enabled=True started=True partition=P1", "set node hostb partition=P1", "create sched sc1 partition=P1",
+	} {
+		c.manage(line)
+	}
+	c.in("q1", "select=1:ncpus=1 lic=3 walltime=01:00:00")
+	other, _ := c.store.View().For("sc1")
+	c.apply(sched.Make(other, c.now))
+	c.in("", "select=1:ncpus=1 lic=1 walltime=00:30:00")
+	own, _ := c.store.View().For(state.DefaultScheduler)
+	c.apply(sched.Make(own, c.now))
+	top := c.in("", "select=1:ncpus=1 lic=2 walltime=01:00:00")
+	own, _ = c.store.View().For(state.DefaultScheduler)
+	if got, want := told(sched.Make(own, c.now)), top.Number()+" start +1h0m0s on (hosta:ncpus=1)"; !strings.Contains(got, want) {
+		t.Errorf("told\n%s\nwant %s", got, want)
 	}
 }

@@ -45,7 +45,7 @@ func (c *cycle) whole(queue pbs.QueueName) *calendar.Vnode {
 			all = append(all, &h)
 		}
 	}
-	for r := range c.view.Running() { // of all schedulers
+	for r := range c.view.AllRunning() {
 		if !r.Suspended() && c.countsIn(queue, r) {
 			add(holdOf(calendar.Run, r, 0, span{endOf(r, c.now), c.future.endOf(r)}), r.Resources)
 		}
@@ -98,6 +98,23 @@ func (c *cycle) amountsOf(list, asked resource.List) (all []calendar.Amount) {
 		}
 	}
 	return all
+}
+
+// elsewhere returns when something is given back, maybe, of what server and queue have for which a job asks, though nothing is on the vnodes
+// that the scheduler plans for: others have of that, too. The times are sorted.
+func (c *cycle) elsewhere(j *state.Job) (ends []pbs.Time) {
+	if c.view.Scope() == "" {
+		return nil
+	}
+	for _, l := range c.offers(j) {
+		for _, h := range c.whole(l.Queue).Holds() {
+			if end := h.End(); end > c.now && end < calendar.Forever {
+				ends = append(ends, end)
+			}
+		}
+	}
+	slices.Sort(ends)
+	return slices.Compact(ends)
 }
 
 // hasWhole reports whether server and queue have what a job asks for from a time on: beside what reservations are to have until its last end,

@@ -117,6 +117,9 @@ func (t *tables) JobCount() int { return t.jobs.count() }
 // Running yields the jobs in states R and E in the order of their ids.
 func (t *tables) Running() iter.Seq[*Job] { return t.mine(t.running.all()) }
 
+// AllRunning yields the jobs that Running yields of all schedulers.
+func (t *tables) AllRunning() iter.Seq[*Job] { return t.running.all() }
+
 // Awaiting yields the jobs with earlier runs whose end is not known, in the order of their ids.
 func (t *tables) Awaiting() iter.Seq[*Job] { return t.awaiting.all() }
 
