@@ -461,6 +461,34 @@ func TestWatcher_Unheard(t *testing.T) {
 	}
 }
 
+// A mom that was down already when its leader began is unknown to that leader, unless it has heard of it since.
+func TestWatcher_UnheardOfEarlier(t *testing.T) {
+	for heard, want := range map[bool]string{true: "down", false: "state-unknown,down"} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLeader(t)
+			l.do(&command.RaiseLevel{Level: command.LevelObjects})
+			all := newMoms(l, "hosta")
+			w := dispatch.NewWatcher(options(l, all))
+			w.Renewed("hosta") // before the term
+			all["hosta:15002"].set(true)
+			l.do(&command.HostDown{Host: "hosta"})
+			time.Sleep(time.Second)
+			start(t, w.Run)
+			time.Sleep(time.Second)
+			if heard {
+				w.Renewed("hosta")
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			for v := range l.View().VnodesOf("hosta") {
+				if v.State() != want {
+					t.Errorf("heard %t: vnode %s is %s, want %s", heard, v.Name, v.State(), want)
+				}
+			}
+		})
+	}
+}
+
 // refusal proposes a command and returns how it was refused.
 func (l *leader) refusal(c command.Command) error {
 	l.t.Helper()

@@ -158,6 +158,8 @@ func (w *Watcher) verdicts() []func(context.Context) {
 			verdict = func(ctx context.Context) { w.judge(ctx, h.Name, why) }
 		} else if w.fencedLocked(h) {
 			verdict = func(ctx context.Context) { w.giveUp(ctx, h) }
+		} else if w.strangeLocked(v, h) {
+			verdict = func(ctx context.Context) { w.disown(ctx, h.Name) }
 		} else {
 			continue
 		}
@@ -183,6 +185,27 @@ func (w *Watcher) silentLocked(h *state.Host) string {
 		return fmt.Sprintf("no lease for %s", d.Round(time.Second))
 	}
 	return ""
+}
+
+// strangeLocked tells whether a mom is down since an earlier leader, this one has not heard of it for as long as it
+// would wait for one that is up, and its vnodes do not say so yet.
+func (w *Watcher) strangeLocked(v *state.View, h *state.Host) bool {
+	if h.Up || v.Cluster().FeatureLevel < command.LevelObjects || time.Since(w.began) <= grace || w.renewed[h.Name].After(w.began) {
+		return false
+	}
+	for n := range v.VnodesOf(h.Name) {
+		if n.Flags&(state.VnodeDown|state.VnodeUnknown) == state.VnodeDown {
+			return true
+		}
+	}
+	return false
+}
+
+// disown proposes that nothing is known of a mom that is down (specification: ramp-down section 10).
+func (w *Watcher) disown(ctx context.Context, host pbs.HostName) {
+	if err := w.propose(ctx, &command.HostDown{Host: host, Unheard: true}); err != nil {
+		w.opts.Logger.Warn("propose that nothing is known of a host", "host", string(host), "error", err)
+	}
 }
 
 // silenceLocked is how long ago this leader answered the last renewal of a mom. What

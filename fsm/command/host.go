@@ -244,6 +244,15 @@ func (c *HostDown) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return pbs.Refuse(pbs.UnknownNode)
 	}
 	if !h.Up {
+		if c.Unheard && tx.Cluster().FeatureLevel >= LevelObjects { // another leader has found it down
+			for _, v := range vnodesOf(tx, c.Host) {
+				if v.Flags&state.VnodeDown != 0 {
+					unknown := *v
+					setFlags(&unknown, v.Flags|state.VnodeUnknown, m.At)
+					tx.PutVnode(&unknown)
+				}
+			}
+		}
 		return nil
 	}
 	next := *h
