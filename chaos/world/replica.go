@@ -108,7 +108,7 @@ func (r *replica) start(ctx context.Context) {
 		if ctx.Err() == nil {
 			if again := errors.Is(err, cluster.ErrAgain); again {
 				r.again.Store(true)
-			} else {
+			} else if err != nil || !r.w.config.Plain { // without an error somebody has asked for it
 				r.w.book.failed(r.name, err)
 			}
 			r.cancel(nil)
