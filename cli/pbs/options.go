@@ -243,8 +243,8 @@ func pairsOf(v string) (pairs []pair, ok bool) {
 	return pairs, len(pairs) > 0
 }
 
-// extendedOne sets one attribute of -W, or unsets it: qalter -W depend=. What qalter does
-// not know is for the server to judge, as in PBS.
+// extendedOne sets one attribute of -W, or unsets it: qalter -W depend=. Names that the command does not know are for the server to judge,
+// as in PBS.
 func (r *request) extendedOne(name, value string) bool {
 	attribute, resource, _ := strings.Cut(name, ".")
 	if !isWord(attribute) || value == "" && !r.qalter {
@@ -254,8 +254,6 @@ func (r *request) extendedOne(name, value string) bool {
 		if value, ok = parse(def, value); !ok {
 			return false
 		}
-	} else if _, known := attr.Lookup(attr.Job, attribute); !known && !r.qalter {
-		return false
 	}
 	r.set(attribute, resource, value)
 	if attribute == "max_run_subjobs" {
