@@ -76,6 +76,30 @@ func TestSubmit_Refusals(t *testing.T) {
 	}
 }
 
+// TestSubmit_UserList: who is named for other servers' hosts is nobody's concern here, and a host of the server counts more than none.
+func TestSubmit_UserList(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.RaiseLevel{Level: command.LevelObjects})
+	for _, users := range []string{"bob", "ann,bob@srv", "bob@elsewhere,bob"} {
+		if _, err := b.submit("ann@h", set("User_List", users)); pbs.CodeOf(err) != pbs.BadUser {
+			t.Errorf("-u %q: %v", users, err)
+		}
+	}
+	for _, users := range []string{"ann", "ann@srv", "ann,bob@elsewhere", "bob@elsewhere", "bob, ann@srv", "carl@a,ann,bob@b"} {
+		id, err := b.submit("ann@h", set("User_List", users))
+		if err != nil {
+			t.Errorf("-u %q: %v", users, err)
+			continue
+		}
+		for other, want := range map[string]pbs.Code{"bob": pbs.BadUser, "ann,bob@elsewhere": 0, "": 0} {
+			_, err := b.Batch.Alter(b.as("ann@h"), request(&api.AlterRequest{Job: id, Changes: []*api.Attribute{set("User_List", other)}}, ""))
+			if pbs.CodeOf(err) != want {
+				t.Errorf("qalter -u %q: %v, want %d", other, err, want)
+			}
+		}
+	}
+}
+
 // TestSubmit_ScriptSize: jobscript_max_size is the greatest size of a script, in the service and
 // when it is applied, for the attribute may have changed in between.
 func TestSubmit_ScriptSize(t *testing.T) {

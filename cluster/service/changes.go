@@ -24,7 +24,13 @@ func parseChanges(p person, o attr.Object, list []*api.Attribute) ([]command.Att
 
 // parseJobChanges is parseChanges of a job.
 func parseJobChanges(p person, j *state.Job, list []*api.Attribute) ([]command.AttrChange, error) {
-	return parseChangesOf(p, attr.Job, list, byLSF(j))
+	out, err := parseChangesOf(p, attr.Job, list, byLSF(j))
+	for _, ch := range out {
+		if ch.Entry.Name == "User_List" && ch.Entry.Value != "" && runsAs(p.view, ch.Entry.Value, j.Owner.Name) != j.Owner.Name {
+			return nil, pbs.Refuse(pbs.BadUser)
+		}
+	}
+	return out, err
 }
 
 func parseChangesOf(p person, o attr.Object, list []*api.Attribute, lsf bool) ([]command.AttrChange, error) {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -167,7 +168,7 @@ func parseJob(p person, list []*api.Attribute) (attr.List, error) {
 			out = out.Set(ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value)
 		}
 	}
-	if users, ok := out.Get("User_List", ""); ok && !namesOnly(users, p.user.Name) {
+	if users, ok := out.Get("User_List", ""); ok && runsAs(p.view, users, p.user.Name) != p.user.Name {
 		return nil, pbs.Refuse(pbs.BadUser)
 	}
 	if holds, ok := out.Get("Hold_Types", ""); ok {
@@ -182,14 +183,20 @@ func parseJob(p person, list []*api.Attribute) (attr.List, error) {
 	return out, nil
 }
 
-// namesOnly reports whether every user@host of a list is the same user.
-func namesOnly(list, name string) bool {
+// runsAs returns as whom a list of users wants the job to run: as the one of it that is named for a host of the server, else as the first that
+// is named for any host, else as the owner. Those of other servers' hosts are for these.
+func runsAs(v *state.View, list, owner string) string {
+	other := ""
 	for item := range strings.SplitSeq(list, ",") {
-		if pbs.ParseUser(strings.TrimSpace(item)).Name != name {
-			return false
+		name, host, hosted := strings.Cut(strings.TrimSpace(item), "@")
+		switch {
+		case hosted && isAlias(v, host):
+			return name
+		case !hosted && other == "":
+			other = name
 		}
 	}
-	return true
+	return cmp.Or(other, owner)
 }
 
 // groupOf returns the group under which the job runs: that of group_list which
