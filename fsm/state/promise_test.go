@@ -134,3 +134,18 @@ func TestPromises_AddUp(t *testing.T) {
 		t.Errorf("promised %v, want %s", got, want)
 	}
 }
+
+// An identifier of another kind is no reservation's, whatever its number is.
+func TestReservation_OtherIdentifiers(t *testing.T) {
+	s := NewStore()
+	tx := s.Tx()
+	for _, seq := range []uint64{0, 1} {
+		tx.PutReservation(&Reservation{ID: pbs.NewReservationID('R', seq, "srv"), Seq: seq, Start: 1, End: 2})
+	}
+	s.Commit(tx)
+	for id, want := range map[pbs.ReservationID]bool{"R0.srv": true, "R1.srv": true, "0.srv": false, "5.srv": false, "11.srv": false, "S1.srv": false, "": false} {
+		if _, ok := s.Publish().Reservation(id); ok != want {
+			t.Errorf("%q: %v, want %v", id, ok, want)
+		}
+	}
+}

@@ -147,7 +147,11 @@ func (t *tables) Reservation(id pbs.ReservationID) (*Reservation, bool) {
 	if t.reservations.count() == 0 {
 		return nil, false
 	}
-	return t.reservations.get(&Reservation{ID: id, Seq: id.Seq()})
+	r, ok := t.reservations.get(&Reservation{ID: id, Seq: id.Seq()})
+	if !ok || r.ID != id { // the number alone may be that of a job
+		return nil, false
+	}
+	return r, true
 }
 
 // ReservationOf returns the reservation whose queue has the name.
