@@ -41,3 +41,26 @@ func TestDesignHasARoomForEachCommand(t *testing.T) {
 		t.Errorf("fsm/DESIGN.md names files of fsm/command that are not there, or twice: %v", listed)
 	}
 }
+
+// The design of the mom names files and functions of them at which a rule begins.
+func TestDesignOfTheMomLeadsToRules(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, "mom/DESIGN.md"), "## Where a rule is\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	named := 0
+	for _, row := range regexp.MustCompile(`(?m)^\| [^|]+ \| ([^|]+) \|$`).FindAllStringSubmatch(section, -1) {
+		path, source := "", ""
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			switch word := m[1]; {
+			case strings.HasSuffix(word, ".go"):
+				path, source = word, read(t, word)
+			case regexp.MustCompile(`^[A-Za-z]+$`).MatchString(word):
+				if named++; !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + word + `\(`).MatchString(source) {
+					t.Errorf("mom/DESIGN.md names %s of %s, which is not there", word, path)
+				}
+			}
+		}
+	}
+	if named < 20 {
+		t.Errorf("%d functions were named: the table was not read", named)
+	}
+}
