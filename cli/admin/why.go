@@ -211,7 +211,10 @@ func (w *why) sentence(r *api.ExplainReply, job values) string {
 	case "R":
 		return "it runs since " + at("stime") + " on " + job.get("exec_vnode", "")
 	case "S", "U":
-		if _, _, byLoad := lsf.ReadLoadComment(w.Comment); byLoad {
+		switch _, indices, byLoad := lsf.ReadLoadComment(w.Comment); {
+		case byLoad && lsf.ByCondition(indices):
+			return "it is suspended by load, and goes on when STOP_COND of its queue holds on none of its hosts and RESUME_COND on all, or without one when they are within loadSched: " + w.Comment
+		case byLoad:
 			return "it is suspended by load, and goes on when the load of its hosts is within loadSched again: " + w.Comment
 		}
 		return "it is suspended since it was preempted or by somebody's wish; it goes on when what it gave back of " + job.get("exec_vnode", "") + " is free again"

@@ -175,7 +175,9 @@ func longQueue(out *bufio.Writer, o *api.Object, t tally, again bool, turn int64
 	}
 	hosts := strings.ReplaceAll(cmp.Or(value(o, lsf.QueueHosts), lsf.AllHosts), ",", " ")
 	out.WriteString("\nUSERS:  " + queueUsers(o) + "\nHOSTS:  " + hosts + "\n")
-	for _, x := range []struct{ label, attribute string }{{"RES_REQ", lsf.QueueRequirement}, {"RESRSV_LIMIT", lsf.QueueLimits}} {
+	for _, x := range []struct{ label, attribute string }{
+		{"RES_REQ", lsf.QueueRequirement}, {"RESRSV_LIMIT", lsf.QueueLimits}, {"STOP_COND", lsf.QueueStop}, {"RESUME_COND", lsf.QueueResume},
+	} {
 		if text := value(o, x.attribute); text != "" {
 			fmt.Fprintf(out, "%s:  %s\n", x.label, text)
 		}

@@ -33,8 +33,11 @@ type gate struct {
 	site     resreq.Site
 	interval pbs.Time                   // 0: a host may be given one job after the other
 	queues   map[string][]lsf.Threshold // by the value of lsf_thresholds
-	stops    bool                       // some of the thresholds suspend jobs
+	stops    bool                       // some threshold or condition suspends jobs
 	balances bool                       // load_balancing: a host with more in its run queue than it has cpus takes no jobs, unless its mom judges that
+
+	conditions map[pbs.QueueName]conditions // of the queues that have some
+	stopWhen   []resreq.Select              // those of them that suspend jobs
 
 	settling settling
 	paging   resreq.Amount // idle time (it) in minutes from which on paging hurts nobody: PG_SUSP_IT
@@ -68,13 +71,14 @@ func thresholdsOf(v *state.View) map[pbs.QueueName]string {
 // followLoad finds out anew which hosts take jobs. Where that has changed, whoever fitted nowhere may fit now.
 func (p *Planner) followLoad(v *state.View, now pbs.Time) {
 	thresholds, config := thresholdsOf(v), &v.Reconfigured().Config
+	stopped := conditionsOf(v)
 	if !maps.Equal(thresholds, p.thresholds) {
 		p.thresholds = thresholds
 		p.renew()
 	}
 	interval := pbs.Time(config.AcceptInterval*config.Turn()) * pbs.Time(time.Second)
 	balances := p.hours.settings(v).get("load_balancing") == "True"
-	if p.loads == nil || p.wishes || !balances && len(thresholds) == 0 && interval == 0 && !slices.ContainsFunc(config.Hosts, func(h lsf.Host) bool { return len(h.Thresholds) > 0 }) {
+	if p.loads == nil || p.wishes || !balances && len(thresholds)+len(stopped) == 0 && interval == 0 && !slices.ContainsFunc(config.Hosts, func(h lsf.Host) bool { return len(h.Thresholds) > 0 }) {
 		p.given.lost = p.given.lost || p.gate != nil
 		p.gate, p.all.gate = nil, nil
 		return
@@ -88,6 +92,7 @@ func (p *Planner) followLoad(v *state.View, now pbs.Time) {
 		g.shut[text] = map[pbs.HostName]string{}
 		g.stops = g.stops || anyStops(g.queues[text])
 	}
+	g.heed(stopped)
 	if g.stops = g.stops || slices.ContainsFunc(config.Hosts, func(h lsf.Host) bool { return anyStops(h.Thresholds) }); g.stops {
 		g.settling = newSettling(config.Turn(), now, p.gate)
 		g.paging = resreq.Amount(min(config.PagingCounts(), math.MaxInt32)) * resreq.One / 60

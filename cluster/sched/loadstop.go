@@ -116,7 +116,7 @@ func (c *cycle) stopForLoad() {
 	looked := map[pbs.HostName]bool{}
 	for h := range c.planner.all.hosts {
 		host := c.planner.all.hosts[h].key.mom
-		if looked[host] || !g.mayStop(host) {
+		if looked[host] || !g.mayStop(host) && !c.mayStopBy(host) {
 			continue
 		}
 		looked[host] = true
@@ -129,6 +129,9 @@ func (c *cycle) stopForLoad() {
 		all, alone := c.prey(host, going)
 		for _, s := range all {
 			indices := c.overload(host, s.job.Queue, alone)
+			if len(indices) == 0 && !c.goesOnAlone(host, alone) && c.stopsBy(host, s.job.Queue) {
+				indices = []string{lsf.StopCondition}
+			}
 			if len(indices) == 0 || waits[s.job.ID] {
 				continue
 			}
@@ -210,13 +213,19 @@ func (c *cycle) priority(name pbs.QueueName) int64 {
 	return n
 }
 
+// goesOnAlone reports whether a host's load suspends nobody since one job runs there alone and nobody types.
+func (c *cycle) goesOnAlone(host pbs.HostName, alone bool) bool {
+	idle, said := c.planner.gate.reportOf(host).values["it"]
+	return alone && !(said && idle < typing)
+}
+
 // overload returns the indices of a host that suspend jobs of a queue there, in the order in which commands show them. While somebody
 // types there all do; else one that runs there alone goes on, and paging is passed over.
 func (c *cycle) overload(host pbs.HostName, queue pbs.QueueName, alone bool) (indices []string) {
 	g := c.planner.gate
 	r := g.reportOf(host)
 	idle, said := r.values["it"]
-	if alone && !(said && idle < typing) {
+	if c.goesOnAlone(host, alone) {
 		return nil
 	}
 	for _, all := range c.thresholdsFor(host, queue) {
@@ -240,13 +249,13 @@ func (c *cycle) overload(host pbs.HostName, queue pbs.QueueName, alone bool) (in
 }
 
 // calm reports whether the load of its hosts lets a job go on that load has suspended: it is within loadSched again, or within loadStop of
-// an index that has no loadSched, on all of them.
+// an index that has no loadSched, on all of them. RESUME_COND stands in the place of loadSched.
 func (c *cycle) calm(j *state.Job) bool {
 	by, g := j.StoppedByLoad(), c.planner.gate
 	if by == nil || g == nil || !g.stops {
 		return true
 	}
-	paged := slices.Contains(by.Indices, "pg")
+	paged, bySched := slices.Contains(by.Indices, "pg"), g.conditions[j.Queue].resume == nil
 	for _, host := range j.Hosts() {
 		r := g.reportOf(host)
 		if !r.known {
@@ -254,14 +263,14 @@ func (c *cycle) calm(j *state.Job) bool {
 		}
 		idle, said := r.values["it"]
 		typed := said && idle < g.paging
-		if paged && host == by.Host && typed {
+		if paged && host == by.Host && typed || !c.calmBy(host, j.Queue) {
 			return false
 		}
 		for _, all := range c.thresholdsFor(host, j.Queue) {
 			for _, t := range all {
 				value, told := r.values[t.Index]
 				index, known := g.site.Resource(t.Index)
-				if told && known && !(t.Index == "pg" && !typed) && (t.Shuts(value, index.Increasing) || t.Stops(value, index.Increasing)) {
+				if told && known && !(t.Index == "pg" && !typed) && (bySched && t.Shuts(value, index.Increasing) || t.Stops(value, index.Increasing)) {
 					return false
 				}
 			}

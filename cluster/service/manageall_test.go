@@ -18,6 +18,7 @@ var samples = map[string]string{
 	"server default_queue": "1q.a", "server job_sort_formula": "ncpus", "server max_job_sequence_id": "99999999",
 	"server jobscript_max_size": "10mb", "server restrict_res_to_release_on_suspend": "ncpus,mem",
 	"queue lsf_res_req": "rusage[mem=50]", "queue lsf_pjob_limit": "1.5", "queue lsf_resrsv_limit": "[mem=1,100]", "queue lsf_thresholds": "r1m=3.5/4.5 mem=100",
+	"queue lsf_stop_cond": "select[mem < 5]", "queue lsf_resume_cond": "mem > 50",
 	"node load_source": "agent", "sched smp_cluster_dist": "pack", "sched prime_smp_cluster_dist": "pack",
 	"queue queue_type": "Route", "queue route_destinations": "1q.a,workq@srv", "node state": "offline", "node queue": "1q.a",
 	"sched job_run_wait": "none", "sched preempt_prio": "normal_jobs", "sched preempt_order": "SC 50 R", "sched preempt_sort": "min_time_since_start",

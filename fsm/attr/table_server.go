@@ -180,6 +180,8 @@ func queueRows() []row {
 		managed("lsf_pjob_limit", Text, parseDecimal).since(levelObjects),
 		managed("lsf_hjob_limit", Number, numberIn(0, 1<<31-1)).since(levelObjects),
 		managed("lsf_thresholds", Text, parseRequirement).since(levelObjects),
+		managed("lsf_stop_cond", Text, parseRequirement).since(levelObjects),
+		managed("lsf_resume_cond", Text, parseRequirement).since(levelObjects),
 		operated("enabled", Boolean, nil).or("False"),
 		operated("started", Boolean, nil).or("False"),
 		managed("partition", Text, nil).since(levelObjects),

@@ -2,7 +2,6 @@ package command
 
 import (
 	"rampart/fsm/attr"
-	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -75,10 +74,8 @@ func editQueue(tx *state.Tx, q *state.Queue, ch AttrChange) error {
 	case "queue_type":
 		return editQueueType(tx, q, ch)
 	default:
-		if ch.Entry.Name == lsf.QueueRequirement || ch.Entry.Name == lsf.QueueLimits || ch.Entry.Name == lsf.QueueThresholds {
-			if err := checkQueueRequirement(tx, ch); err != nil {
-				return err
-			}
+		if err := checkQueueRequirement(tx, ch); err != nil {
+			return err
 		}
 		list, err := editOne(tx, attr.Queue, q.Attrs, ch)
 		if err != nil {

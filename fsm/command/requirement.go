@@ -10,8 +10,13 @@ import (
 	"rampart/fsm/state"
 )
 
-// checkQueueRequirement refuses a value of a queue's lsf_res_req, lsf_resrsv_limit or lsf_thresholds that means nothing here.
+// checkQueueRequirement refuses a value of one of a queue's attributes of LSF that means nothing here.
 func checkQueueRequirement(tx *state.Tx, ch AttrChange) error {
+	switch ch.Entry.Name {
+	case lsf.QueueRequirement, lsf.QueueLimits, lsf.QueueThresholds, lsf.QueueStop, lsf.QueueResume:
+	default:
+		return nil
+	}
 	if ch.Op == OpUnset || ch.Entry.Value == "" {
 		return nil
 	}

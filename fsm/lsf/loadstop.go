@@ -6,10 +6,20 @@ import "strings"
 const (
 	loadCommentBegin = "Suspended by the load of "
 	loadCommentThen  = ", which is beyond loadStop: "
+	loadCommentCond  = ", where STOP_COND of its queue holds"
 )
 
-// LoadComment is the comment of a job that is suspended since indices of a host are beyond loadStop.
+// StopCondition stands in the place of indices where none is beyond loadStop, but STOP_COND of the job's queue holds.
+const StopCondition = "STOP_COND"
+
+// ByCondition reports whether indices say that STOP_COND has suspended a job.
+func ByCondition(indices []string) bool { return len(indices) == 1 && indices[0] == StopCondition }
+
+// LoadComment is the comment of a job that is suspended since indices of a host are beyond loadStop, or STOP_COND of its queue holds there.
 func LoadComment(host string, indices []string) string {
+	if ByCondition(indices) {
+		return loadCommentBegin + host + loadCommentCond
+	}
 	return loadCommentBegin + host + loadCommentThen + strings.Join(indices, ", ")
 }
 
@@ -18,6 +28,9 @@ func ReadLoadComment(comment string) (host string, indices []string, ok bool) {
 	rest, ok := strings.CutPrefix(comment, loadCommentBegin)
 	if !ok {
 		return "", nil, false
+	}
+	if host, ok = strings.CutSuffix(rest, loadCommentCond); ok && host != "" {
+		return host, []string{StopCondition}, true
 	}
 	host, words, ok := strings.Cut(rest, loadCommentThen)
 	if !ok || host == "" || words == "" {
@@ -30,6 +43,7 @@ func ReadLoadComment(comment string) (host string, indices []string, ok bool) {
 const (
 	ReasonSuspended = "The job was suspended by the user;"
 	ReasonRoom      = "The job waits for what it gave back while it was suspended;"
+	reasonCondition = "STOP_COND is true with current host load;"
 )
 
 // stopWords are what LSF calls load indices where it says why a job is suspended.
@@ -41,6 +55,9 @@ var stopWords = map[string]string{
 
 // ReasonStopped is why a job is suspended that is so by load.
 func ReasonStopped(indices []string) string {
+	if ByCondition(indices) {
+		return reasonCondition
+	}
 	text := "The host load exceeded the following threshold(s):"
 	for _, index := range indices {
 		word, known := stopWords[index]

@@ -71,3 +71,19 @@ func TestLoadComment(t *testing.T) {
 		}
 	}
 }
+
+func TestLoadComment_Condition(t *testing.T) {
+	comment := LoadComment("hosta", []string{StopCondition})
+	if want := "Suspended by the load of hosta, where STOP_COND of its queue holds"; comment != want {
+		t.Errorf("%q, want %q", comment, want)
+	}
+	if host, got, ok := ReadLoadComment(comment); !ok || host != "hosta" || !ByCondition(got) {
+		t.Errorf("%s %v %v", host, got, ok)
+	}
+	if got, want := ReasonStopped([]string{StopCondition}), "STOP_COND is true with current host load;"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if _, _, ok := ReadLoadComment("Suspended by the load of , where STOP_COND of its queue holds"); ok {
+		t.Error("of no host")
+	}
+}

@@ -19,6 +19,8 @@ const (
 	QueueCPULimit    = "lsf_pjob_limit"
 	QueueHostLimit   = "lsf_hjob_limit"
 	QueueThresholds  = "lsf_thresholds"
+	QueueStop        = "lsf_stop_cond"   // STOP_COND: where a host satisfies it load suspends jobs
+	QueueResume      = "lsf_resume_cond" // RESUME_COND: where all hosts satisfy it they go on
 	JobRequirement   = "lsf_resreq"
 	JobApplication   = "lsf_app"
 	JobCombined      = "lsf_combined"
@@ -68,6 +70,9 @@ func CheckQueue(attribute, value string, t resource.Table, site resreq.Site) err
 	case QueueThresholds:
 		_, err := ParseThresholds(value, site)
 		return err
+	case QueueStop, QueueResume:
+		_, err := ParseCondition(attribute, value, site)
+		return err
 	case QueueLimits:
 		all, invalid := resreq.ParseLimits(value, site)
 		if len(invalid) > 0 || len(all) == 0 {
@@ -76,6 +81,22 @@ func CheckQueue(attribute, value string, t resource.Table, site resreq.Site) err
 		}
 	}
 	return nil
+}
+
+// ParseCondition reads the value of lsf_stop_cond or lsf_resume_cond: a requirement of which the selection counts (specification: reservation
+// section 9.8).
+func ParseCondition(attribute, text string, site resreq.Site) (resreq.Select, error) {
+	r, err := resreq.Parse(text, site)
+	if refusal, ok := err.(*resreq.Refusal); ok {
+		return resreq.Select{}, refusal.PBS()
+	}
+	if err != nil {
+		return resreq.Select{}, err
+	}
+	if len(r.Terms) != 1 || r.Terms[0].Slots > 0 || !r.Terms[0].Select.Given() {
+		return resreq.Select{}, pbs.Errorf(pbs.BadAttributeValue, "%s: not valid: %s; expected a select[] of hosts", attribute, text)
+	}
+	return r.Terms[0].Select, nil
 }
 
 // Asked returns what a job that came by a command of PBS reserves: the amounts of each of its chunks, and

@@ -23,6 +23,13 @@ func TestCheckQueue(t *testing.T) {
 		{QueueLimits, "[nosuch=5]", "lsf_resrsv_limit: not valid: nosuch;"},
 		{QueueLimits, "[bigmem=5]", "lsf_resrsv_limit: not valid: bigmem;"},
 		{QueueLimits, "x", "lsf_resrsv_limit: not valid"},
+		{QueueStop, "select[((!bigmem && it < 5) || (bigmem && mem < 15 && swp < 50))]", ""},
+		{QueueResume, "mem > 50 && swp > 60", ""},
+		{QueueStop, "select[mem<15] rusage[mem=5] order[mem]", ""},
+		{QueueStop, "select[nosuch<15]", "Bad resource requirement syntax: at character"},
+		{QueueResume, "mem >", "Bad resource requirement syntax: at character"},
+		{QueueStop, "rusage[mem=5]", "lsf_stop_cond: not valid: rusage[mem=5]; expected a select[] of hosts"},
+		{QueueResume, "2*{select[mem>5]}+1*{select[mem>6]}", "lsf_resume_cond: not valid"},
 	} {
 		err := CheckQueue(c.attribute, c.value, site, known)
 		if (err == nil) != (c.refusal == "") || err != nil && !strings.HasPrefix(err.Error(), c.refusal) {

@@ -58,6 +58,7 @@ var Terms = []Word{
 	{"`RUNLIMIT` of a queue", "`resources_default.walltime`, `resources_max.walltime`", "default and maximum"},
 	{"`DESCRIPTION` of a queue", "queue attribute `comment`", ""},
 	{"loadSched, loadStop of a queue", "queue attribute `lsf_thresholds`", "`mem=100/20 r1m=3.5/4.5`: jobs start within loadSched, and are suspended beyond loadStop"},
+	{"`STOP_COND`, `RESUME_COND` of a queue", "queue attributes `lsf_stop_cond`, `lsf_resume_cond`", "a `select[]` of what hosts report: load suspends jobs where the one holds, and lets them go on where the other does"},
 	{"`MXJ` of a host", "`resources_available.ncpus` of its vnode", "unless it is `!`"},
 	{"`Combined` of `bjobs -l`", "job attribute `lsf_combined`", "where the queue has a say"},
 	{"`Open`, `Closed`", "queue attribute `enabled`", "whether jobs may come"},

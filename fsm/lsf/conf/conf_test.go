@@ -113,6 +113,10 @@ func TestRead_Problems(t *testing.T) {
 			[]string{at("5") + "RES_REQ value of resource mem is outside RESRSV_LIMIT of queue q; ignored"},
 			false,
 		},
+		{"conditions", []Named{queue("STOP_COND = select[mem<\nRESUME_COND = rusage[mem=5]")}, []string{
+			at("5") + "STOP_COND of queue q: Bad resource requirement syntax: at character 12: found the end, expected a number, a resource, defined( or (; ignored",
+			at("5") + "RESUME_COND of queue q: not valid: rusage[mem=5]; expected a select[] of hosts; ignored",
+		}, false},
 		{"limits", []Named{queue("RESRSV_LIMIT = [mem=100,30] [nosuch=1] [swp=x]")}, []string{
 			at("4") + "RESRSV_LIMIT of resource mem in queue q is not valid; ignored",
 			at("4") + "RESRSV_LIMIT of resource nosuch in queue q is not valid; ignored",

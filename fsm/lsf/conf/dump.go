@@ -248,7 +248,7 @@ func (n dumper) queues(b *strings.Builder) {
 		slots, _ := q.Attrs.Get("max_run_res", "ncpus")
 		pairs := []string{
 			"QUEUE_NAME", q.Name, "DESCRIPTION", get("comment"), "PRIORITY", get("Priority"), "RES_REQ", get(lsf.QueueRequirement),
-			"RESRSV_LIMIT", get(lsf.QueueLimits), "RESOURCE_RESERVE", turns("resource_reserve"), "SLOT_RESERVE", turns("slot_reserve"),
+			"RESRSV_LIMIT", get(lsf.QueueLimits), "STOP_COND", get(lsf.QueueStop), "RESUME_COND", get(lsf.QueueResume), "RESOURCE_RESERVE", turns("resource_reserve"), "SLOT_RESERVE", turns("slot_reserve"),
 			"BACKFILL", backfill, "RUNLIMIT", limit("walltime"), "CPULIMIT", limit("cput"),
 			"QJOB_LIMIT", lsf.SlotLimit(slots, lsf.Everybody), "UJOB_LIMIT", lsf.SlotLimit(slots, lsf.EachUser),
 			"PJOB_LIMIT", get(lsf.QueueCPULimit), "HJOB_LIMIT", get(lsf.QueueHostLimit),
@@ -319,7 +319,7 @@ func Said(list attr.List) attr.List {
 	return slices.DeleteFunc(slices.Clone(list), func(e attr.Entry) bool {
 		switch e.Name {
 		case "comment", "Priority", lsf.QueueRequirement, lsf.QueueLimits, "resource_reserve", "slot_reserve", "backfill",
-			lsf.QueueCPULimit, lsf.QueueHostLimit, lsf.QueueHosts, "acl_users", "acl_user_enable", lsf.QueueThresholds:
+			lsf.QueueCPULimit, lsf.QueueHostLimit, lsf.QueueHosts, "acl_users", "acl_user_enable", lsf.QueueThresholds, lsf.QueueStop, lsf.QueueResume:
 			return false
 		case "resources_default", "resources_max":
 			return e.Resource != "walltime" && e.Resource != "cput"

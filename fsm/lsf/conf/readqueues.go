@@ -85,6 +85,10 @@ func (q *queueReader) keyword(x setting) {
 		q.requirement = x.value
 	case "RESRSV_LIMIT":
 		q.limits = x.value
+	case "STOP_COND":
+		q.condition(lsf.QueueStop, x)
+	case "RESUME_COND":
+		q.condition(lsf.QueueResume, x)
 	case "RESOURCE_RESERVE", "SLOT_RESERVE":
 		q.reserve(key, x)
 	case "BACKFILL":
@@ -128,6 +132,15 @@ func (q *queueReader) threshold(x setting) {
 	} else if t, ok := q.reader.threshold(q.s, x); ok {
 		q.thresholds = append(q.thresholds, t.String())
 	}
+}
+
+// condition sets when load suspends jobs, or lets them go on.
+func (q *queueReader) condition(attribute string, x setting) {
+	if _, err := lsf.ParseCondition(x.key, x.value, q.site); err != nil {
+		q.warn(q.s, "%s of queue %s: %s; ignored", strings.ToUpper(x.key), q.q.Name, strings.TrimPrefix(err.Error(), x.key+": "))
+		return
+	}
+	q.set(attribute, "", x.value)
 }
 
 // limit sets a default and a maximum.
