@@ -429,6 +429,18 @@ func TestSubmit_OutputHost(t *testing.T) {
 	}
 }
 
+// TestSubmit_OutputHostOfOld: replicas of an older version leave the place of the job's name in a path as it is.
+func TestSubmit_OutputHostOfOld(t *testing.T) {
+	b := newBench(t)
+	for name, want := range map[string]string{"mine": "files:/w/mine.o", "": "files:/w/STDIN.o"} {
+		id := b.mustSubmit("ann@h", set("Job_Name", name), set("Output_Path", "files:/w/^job_name^.o^job_number^"))
+		j, _ := b.store.View().Job(pbs.JobID(id))
+		if got, _ := j.Attrs.Get("Output_Path", ""); got != want+j.ID.Number() {
+			t.Errorf("%q: %s, want %s and the number", name, got, want)
+		}
+	}
+}
+
 // TestPathsOfTheSubmitter: a client says only where on its host the output goes.
 func TestPathsOfTheSubmitter(t *testing.T) {
 	for path, want := range map[string]string{
