@@ -253,7 +253,7 @@ func (p *party) left() {
 	p.moms["hosta"].wants(released, "1 started")
 }
 
-// A released host is left as section 9.3 of the specification (ramp-down) says, and the others go on.
+// A released host is left as the specification says (ramp-down section 9.3), and the others go on.
 func TestRelease_LeavesTheHost(t *testing.T) {
 	together(t, func(t *testing.T, p *party) {
 		sleep(30 * time.Second)

@@ -43,7 +43,7 @@ func siteFiles(t *testing.T, texts map[string]string) (write func(name, text str
 
 const oneQueue = "Begin Queue\nQUEUE_NAME = crash\nPRIORITY = 40\nRES_REQ = rusage[mem=10]\nEnd Queue\n"
 
-// RSV-56 and section 8.7: managers and operators alone; nothing is changed by a check, nor when something is fatal.
+// RSV-56 and reservation section 8.7: managers and operators alone; nothing is changed by a check, nor when something is fatal.
 func TestConfigure(t *testing.T) {
 	b := newBench(t)
 	b.do(&command.RaiseLevel{Level: command.FeatureLevel})

@@ -73,7 +73,7 @@ func TestOf_Example(t *testing.T) {
 	}
 }
 
-// TestOf_Quoting is AC-2 and section 1: values with blanks are quoted, and no value
+// TestOf_Quoting is AC-2 and accounting section 1: values with blanks are quoted, and no value
 // breaks the line.
 func TestOf_Quoting(t *testing.T) {
 	j := ordinary()

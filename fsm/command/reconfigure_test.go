@@ -52,7 +52,7 @@ func TestReconfigure_Record(t *testing.T) {
 	}
 }
 
-// RSV-56 and section 8.7: nothing is changed when something is refused; queues of qmgr are left alone, and of a
+// RSV-56 and reservation section 8.7: nothing is changed when something is refused; queues of qmgr are left alone, and of a
 // queue that both have set the last writer's value of each attribute holds.
 func TestReconfigure_Queues(t *testing.T) {
 	w := newWriter(t)

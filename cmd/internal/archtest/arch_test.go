@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -31,26 +33,54 @@ type listed struct {
 	Deps            []string
 }
 
-func list(t *testing.T, args ...string) []listed {
-	t.Helper()
-	cmd := exec.Command("go", append([]string{"list", "-e", "-json"}, args...)...)
-	cmd.Dir = "../../.."
+// listing is what go list says of all packages, asked once for all tests.
+var listing = sync.OnceValues(func() (all []listed, err error) {
+	cmd := exec.Command("go", "list", "-e", "-json", "./...")
+	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
+		return nil, fmt.Errorf("go list: %w\n%s", err, stderr.Bytes())
 	}
-	var all []listed
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return all
+			return all, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, p)
 	}
+})
+
+// list returns the packages that patterns such as ./fsm/state and ./fsm/... name, each of which names one at least.
+func list(t *testing.T, patterns ...string) (named []listed) {
+	t.Helper()
+	all, err := listing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, p := range all {
+		name, _ := short(p.ImportPath)
+		here := false
+		for _, pattern := range patterns {
+			folder, below := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "...")
+			if name == strings.TrimSuffix(folder, "/") || below && strings.HasPrefix(name, folder) {
+				here, found[pattern] = true, true
+			}
+		}
+		if here {
+			named = append(named, p)
+		}
+	}
+	for _, pattern := range patterns {
+		if !found[pattern] {
+			t.Errorf("%s names no package", pattern)
+		}
+	}
+	return named
 }
 
 func short(importPath string) (string, bool) { return strings.CutPrefix(importPath, module) }

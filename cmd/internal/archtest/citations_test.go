@@ -20,11 +20,19 @@ var (
 	heading = regexp.MustCompile(`^##+ ([0-9]+(?:\.[0-9]+)*)`)
 	item    = regexp.MustCompile(`^([0-9]+)\. `) // of a section's list: the third of section 9 is cited as 9.3
 	number  = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)*`)
-	// chapterCited is a chapter with sections, as in "ramp-down section 6" or "suspend-release sections 2 to 4".
-	chapterCited = regexp.MustCompile(`\b([a-z]+(?:-[a-z]+)*)(?:\.md)?,? sections? ([0-9][0-9., and to]*)`)
+	// chapterCited is a chapter with sections, as in "ramp-down section 6", "suspend-release sections 2 to 4" or
+	// "[hooks](spec/hooks.md) section 4".
+	chapterCited = regexp.MustCompile("\\b([A-Z]?[a-z]+(?:-[a-z]+)*)(?:\\.md)?`?(?:\\]\\([^)]*\\))?,? sections? ([0-9][0-9., and to]*)")
 	caseNumber   = regexp.MustCompile(`\b([A-Z]{2,3})-([0-9]+)\b`)
 	testName     = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
 	lawCheck     = regexp.MustCompile("`check\\.([A-Za-z]+)`")
+)
+
+// noChapters are words before "section N" that mean a section of the text itself, and noCases are prefixes of
+// other things than cases.
+var (
+	noChapters = map[string]bool{"of": true, "by": true, "in": true}
+	noCases    = map[string]bool{"SHA": true, "UTF": true}
 )
 
 func read(t *testing.T, path string) string {
@@ -70,18 +78,18 @@ func chapters(t *testing.T) map[string]map[string]bool {
 	return all
 }
 
-// caseNumbers returns the cases that the specification states, and their prefixes.
-func caseNumbers(t *testing.T) (cases, prefixes map[string]bool) {
+// caseNumbers returns the cases that the specification states.
+func caseNumbers(t *testing.T) map[string]bool {
 	t.Helper()
-	cases, prefixes = map[string]bool{}, map[string]bool{}
+	cases := map[string]bool{}
 	for _, path := range tracked(t, "docs/spec/*.md") {
 		for _, row := range regexp.MustCompile(`(?m)^\|.*\|$`).FindAllString(read(t, path), -1) {
 			if m := caseNumber.FindStringSubmatch(strings.SplitN(row, "|", 3)[1]); m != nil {
-				cases[m[0]], prefixes[m[1]] = true, true
+				cases[m[0]] = true
 			}
 		}
 	}
-	return cases, prefixes
+	return cases
 }
 
 // comments returns the comments of a Go file, each with its position, as one line each.
@@ -99,10 +107,59 @@ func comments(t *testing.T, path string) map[token.Position]string {
 	return all
 }
 
+// misquoted returns what a text cites that leads nowhere: a case, a chapter or a section of one.
+func misquoted(text string, cases map[string]bool, sections map[string]map[string]bool) (wrong []string) {
+	for _, m := range caseNumber.FindAllStringSubmatch(text, -1) {
+		if !cases[m[0]] && !noCases[m[1]] {
+			wrong = append(wrong, "no chapter of docs/spec states case "+m[0])
+		}
+	}
+	for _, m := range chapterCited.FindAllStringSubmatch(text, -1) {
+		chapter := strings.ToLower(m[1])
+		known, isChapter := sections[chapter]
+		if !isChapter && !noChapters[chapter] {
+			wrong = append(wrong, "docs/spec has no chapter "+chapter)
+		}
+		for _, n := range number.FindAllString(m[2], -1) {
+			if isChapter && !known[n] {
+				wrong = append(wrong, chapter+" has no section "+n)
+			}
+		}
+	}
+	return wrong
+}
+
+func TestMisquoted(t *testing.T) {
+	cases, sections := map[string]bool{"RD-6": true}, map[string]map[string]bool{"ramp-down": {"6": true}}
+	for text, want := range map[string]int{
+		"ramp-down section 6, case RD-6, SHA-256, the end of section 9": 0,
+		"foo section 6": 1, "ramp-down sections 6 and 7": 1, "[foo](spec/foo.md) section 6": 1, "`foo` section 6": 1, "RD-7": 1, "QQ-6": 1,
+	} {
+		if got := misquoted(text, cases, sections); len(got) != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+// What a document cites can be read, too. A chapter may mean its own sections without its name.
+func TestDocumentsLeadSomewhere(t *testing.T) {
+	cases := caseNumbers(t)
+	sections := chapters(t)
+	for _, path := range tracked(t, "*.md") {
+		if strings.HasPrefix(path, "docs/spec/") {
+			continue
+		}
+		text := strings.Join(strings.Fields(read(t, path)), " ")
+		for _, wrong := range misquoted(text, cases, sections) {
+			t.Errorf("%s: %s", path, wrong)
+		}
+	}
+}
+
 // What a comment cites can be read in this repository: laws, cases, chapters and their sections.
 func TestCitationsLeadSomewhere(t *testing.T) {
 	laws, sections := read(t, "docs/laws.md"), chapters(t)
-	cases, prefixes := caseNumbers(t)
+	cases := caseNumbers(t)
 	if len(cases) < 200 || len(sections) < 10 {
 		t.Fatalf("the specification was not read: %d cases, %d chapters", len(cases), len(sections))
 	}
@@ -117,18 +174,8 @@ func TestCitationsLeadSomewhere(t *testing.T) {
 					t.Errorf("%s: docs/laws.md has no %s", pos, l)
 				}
 			}
-			for _, m := range caseNumber.FindAllStringSubmatch(text, -1) {
-				if prefixes[m[1]] && !cases[m[0]] {
-					t.Errorf("%s: no chapter of docs/spec states case %s", pos, m[0])
-				}
-			}
-			for _, m := range chapterCited.FindAllStringSubmatch(text, -1) {
-				known, isChapter := sections[m[1]]
-				for _, n := range number.FindAllString(m[2], -1) {
-					if isChapter && !known[n] {
-						t.Errorf("%s: %s has no section %s", pos, m[1], n)
-					}
-				}
+			for _, wrong := range misquoted(text, cases, sections) {
+				t.Errorf("%s: %s", pos, wrong)
 			}
 		}
 	}
