@@ -100,6 +100,20 @@ func TestSubmit_UserList(t *testing.T) {
 	}
 }
 
+// TestSubmit_GroupList: a group for a host of the server counts more than one for the host of the submission, and that more than one for any.
+func TestSubmit_GroupList(t *testing.T) {
+	b := newBench(t)
+	for groups, want := range map[string]string{
+		"users,anns@srv": "anns", "anns@srv,users": "anns", "users@login1,anns@srv": "anns", "anns@login1,users": "anns",
+		"anns,wheel@elsewhere": "anns", "wheel@elsewhere": "users",
+	} {
+		j := b.job(b.mustSubmit("ann@login1", set("group_list", groups)))
+		if got := b.store.View().JobAttribute(j, "egroup", ""); got != want {
+			t.Errorf("%s: %s, want %s", groups, got, want)
+		}
+	}
+}
+
 // TestSubmit_ScriptSize: jobscript_max_size is the greatest size of a script, in the service and
 // when it is applied, for the attribute may have changed in between.
 func TestSubmit_ScriptSize(t *testing.T) {

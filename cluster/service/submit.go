@@ -140,7 +140,7 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	if root := account.UID == 0 || p.user.Name == "root"; root && !listed(p.view.Server().List("acl_roots"), p.user, false) {
 		return nil, pbs.Refuse(pbs.BadUser)
 	}
-	group, err := groupOf(account, list, p.user.Host)
+	group, err := groupOf(p.view, account, list, p.user.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -213,23 +213,26 @@ func runsAs(v *state.View, list, owner string) string {
 	return cmp.Or(other, owner)
 }
 
-// groupOf returns the group under which the job runs: that of group_list which
-// names the host, else the one that names none, else the account's own.
-func groupOf(a transport.Account, list attr.List, host pbs.HostName) (string, error) {
+// groupOf returns the group under which the job runs: that of group_list which names a host of the server, as in PBS, else the host of the
+// submission, else none, else the account's own.
+func groupOf(v *state.View, a transport.Account, list attr.List, host pbs.HostName) (string, error) {
 	wanted, ok := list.Get("group_list", "")
 	if !ok {
 		return a.Group, nil
 	}
-	group := ""
+	var server, here, anywhere string
 	for item := range strings.SplitSeq(wanted, ",") {
 		name, at, hosted := strings.Cut(strings.TrimSpace(item), "@")
-		if hosted && at == string(host) || !hosted && group == "" {
-			group = name
-		}
-		if hosted && at == string(host) {
-			break
+		switch {
+		case !hosted:
+			anywhere = cmp.Or(anywhere, name)
+		case isAlias(v, at):
+			server = cmp.Or(server, name)
+		case at == string(host):
+			here = cmp.Or(here, name)
 		}
 	}
+	group := cmp.Or(server, here, anywhere)
 	if group == "" {
 		return a.Group, nil
 	}
