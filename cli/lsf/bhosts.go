@@ -16,9 +16,9 @@ import (
 
 func bhosts() *cli.Command {
 	g := cli.Grammar{Letters: "wls", Dashed: map[string]bool{"a": false, "e": false, "x": false, "X": false, "R": true, "o": true, "alloc": false, "noheader": false, "aff": false}}
-	return command("bhosts", "show hosts and the slots of jobs on them", "bhosts [-h] [-V] [-w | -l] [host_name ...]\n       bhosts [-h] [-V] -s [resource_name ...]\n", g,
+	return command("bhosts", "show hosts and the slots of jobs on them", "bhosts [-h] [-V] [-w | -l] [-X] [host_name ...]\n       bhosts [-h] [-V] -s [resource_name ...]\n", g,
 		func(ctx context.Context, s *session, opts *cli.Options) error {
-			if err := refuseOptions(opts, "a", "e", "x", "X", "R", "o", "alloc", "noheader", "aff"); err != nil {
+			if err := refuseOptions(opts, "a", "e", "x", "R", "o", "alloc", "noheader", "aff"); err != nil {
 				return err
 			}
 			if opts.Has("s") {

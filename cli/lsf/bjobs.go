@@ -17,7 +17,7 @@ import (
 )
 
 const bjobsUsage = `bjobs [-h] [-V] [-noheader] [-a] [-d] [-p] [-r] [-s]
-             [-w | -l [-UF] | -W] [-A | -sum] [-o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
+             [-w | -l [-UF] | -W] [-X] [-A | -sum] [-o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
              [-J job_name] [-m host_name] [-P project_name] [-q queue_name]
              [-app application_name]
              [-u user_name ... | -u all] [job_ID | "job_ID[index_list]" ...]
@@ -32,7 +32,7 @@ func bjobs() *cli.Command {
 		},
 	}
 	return command("bjobs", "show jobs", bjobsUsage, g, func(ctx context.Context, s *session, opts *cli.Options) error {
-		for _, name := range []string{"sla", "g", "aff", "N", "pe", "pi", "psum", "hms", "U", "WF", "WL", "WP", "X"} {
+		for _, name := range []string{"sla", "g", "aff", "N", "pe", "pi", "psum", "hms", "U", "WF", "WL", "WP"} {
 			if opts.Has(name) {
 				return refusedOption(name, "")
 			}
@@ -188,7 +188,7 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 			return err
 		}
 	}
-	if v.format != nil && v.format.wants("combined_resreq") {
+	if v.format != nil && (v.format.wants("combined_resreq") || v.format.wants("effective_resreq")) {
 		if err := v.learn(ctx); err != nil {
 			return err
 		}

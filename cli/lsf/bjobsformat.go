@@ -23,7 +23,9 @@ type field struct {
 }
 
 // fields are those that there are, with LSF's widths.
-var fields = []field{
+var fields = slices.Concat(ownFields, moreFields, unusedFields())
+
+var ownFields = []field{
 	{"jobid", "id", 7, func(_ *jobsView, j job) string { id, _, _ := strings.Cut(j.id, "["); return id }},
 	{"jobindex", "", 8, func(_ *jobsView, j job) string { return j.get("array_index") }},
 	{"stat", "", 5, func(_ *jobsView, j job) string { return j.state }},

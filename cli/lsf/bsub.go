@@ -81,7 +81,7 @@ func submit(ctx context.Context, s *session, opts *cli.Options) error {
 		Attributes: sub.attributes, Script: sub.script, Destination: sub.queue,
 	}))
 	if err != nil {
-		return sub.refusal(err)
+		return sub.refusal(ctx, err)
 	}
 	id := jobNumber(reply.Msg.Job)
 	if err := sub.tell(ctx, reply.Msg.Job, id); err != nil {
@@ -117,7 +117,12 @@ func (s *session) defaultQueue(ctx context.Context, job string) string {
 	if err == nil && len(all) == 1 && all[0].Refusal == nil {
 		return value(all[0], "queue")
 	}
-	_, all, err = s.objects(ctx, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"default_queue"}})
+	return s.usualQueue(ctx)
+}
+
+// usualQueue returns where the server sends jobs that name no queue.
+func (s *session) usualQueue(ctx context.Context) string {
+	_, all, err := s.objects(ctx, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"default_queue"}})
 	if err == nil && len(all) == 1 {
 		return value(all[0], "default_queue")
 	}
@@ -125,7 +130,7 @@ func (s *session) defaultQueue(ctx context.Context, job string) string {
 }
 
 // refusal says in LSF's words why the server has refused the job.
-func (s *submission) refusal(err error) error {
+func (s *submission) refusal(ctx context.Context, err error) error {
 	var r *pbs.Error
 	if !errors.As(err, &r) || s.explain(err).Fatal {
 		return err
@@ -135,7 +140,11 @@ func (s *submission) refusal(err error) error {
 	case pbs.UnknownQueue:
 		text = s.queue + ": No such queue"
 	case pbs.QueueDisabled:
-		text = cmp.Or(s.queue, "default") + ": Queue has been closed"
+		queue := s.queue
+		if queue == "" {
+			queue = s.usualQueue(ctx)
+		}
+		text = queue + ": Queue has been closed"
 	}
 	return notDone(rejected(text), "submitted")
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -179,6 +180,7 @@ func TestFormat(t *testing.T) {
 		{"jobid stat", "JOBID   STAT \n12      PEND \n"},
 		{"ID:-5 name:8", "JOBID JOB_NAME\n   12 *is-long\n"},
 		{"jobid exec_host rtl delimiter='^'", "JOBID^EXEC_HOST^RUNTIMELIMIT\n12^-^60.0\n"},
+		{"slots time_left exclusive app sla description delimiter='^'", "SLOTS^TIME_LEFT^EXCLUSIVE^APPLICATION^SERVICE_CLASS^JOB_DESCRIPTION\n1^-^N^-^-^-\n"},
 	} {
 		f, err := parseFormat(c.text)
 		if err != nil {
@@ -204,6 +206,26 @@ func TestFormat(t *testing.T) {
 			t.Errorf("field %s", x.name)
 		}
 		names[x.name] = true
+	}
+}
+
+// What scripts ask for of a job that runs.
+func TestFields_Running(t *testing.T) {
+	out := new(bytes.Buffer)
+	v := &jobsView{session: testSession(out), out: bufio.NewWriter(out)}
+	j := jobOf("12.srv", "job_state", "R", "substate", "42", "ctime", "1000", "stime", "1090", "exec_host", "hosta/0*2", "exec_vnode", "(hosta:ncpus=2)",
+		"Resource_List.ncpus", "2", "Resource_List.walltime", "02:00:00", "Resource_List.place", "free:exclhost", "resources_used.walltime", "00:30:00",
+		"resources_used.cput", "00:15:00", "resources_used.mem", "2048kb", "resources_used.vmem", "4096kb", "Variable_List", "PBS_O_WORKDIR=/w,A=b", "lsf_app", "fluent")
+	for name, want := range map[string]string{
+		"slots": "2", "min_req_proc": "2", "max_req_proc": "2", "pend_time": "90", "time_left": "1:30 L", "%complete": "25.00% L", "idle_factor": "0.50",
+		"max_mem": "2 Mbytes", "swap": "4 Mbytes", "exclusive": "Y", "sub_cwd": "/w", "application": "fluent", "user_group": "", "specified_start_time": "",
+	} {
+		i := slices.IndexFunc(fields, func(x field) bool { return x.name == name })
+		if i < 0 {
+			t.Errorf("no field %s", name)
+		} else if got := fields[i].of(v, j); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 }
 
