@@ -285,8 +285,8 @@ func exitWords(j job) string {
 
 // statusWords says what an exit status other than 0 is.
 func statusWords(status int) string {
-	if status >= 256 {
-		return fmt.Sprintf("Exited by signal %d", status-256)
+	if status >= pbs.ExitSignal {
+		return fmt.Sprintf("Exited by signal %d", status-pbs.ExitSignal)
 	}
 	return fmt.Sprintf("Exited with exit code %d", status&0xff)
 }

@@ -302,8 +302,8 @@ func exitAs(status int) error {
 	switch {
 	case status == 0:
 		return nil
-	case status > 255:
-		return cli.Status(128 + status - 256)
+	case status >= pbs.ExitSignal:
+		return cli.Status(128 + status - pbs.ExitSignal)
 	}
 	return cli.Status(status)
 }

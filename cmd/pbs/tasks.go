@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cli"
+	"rampart/fsm/pbs"
 	"rampart/transport"
 	"rampart/transport/api/apiconnect"
 )
@@ -59,7 +60,7 @@ func (c child) Wait() (int, error) {
 	case !ok:
 		return 0, os.ErrProcessDone
 	case status.Signaled():
-		return 256 + int(status.Signal()), nil
+		return pbs.ExitSignal + int(status.Signal()), nil
 	}
 	return status.ExitStatus(), nil
 }

@@ -87,14 +87,11 @@ func (c *DeleteJob) remove(tx *state.Tx, m Meta, j *state.Job) error {
 	return nil
 }
 
-// exitKilled is the exit status of a job that SIGTERM has ended.
-const exitKilled = 271
-
 // forceEnd frees everything without waiting for the mom; the order to kill stays.
 func forceEnd(tx *state.Tx, j *state.Job) error {
 	next := *j
 	run := next.EditRun()
-	run.Ending, run.ExitStatus, run.HasExited = state.EndingDelete, exitKilled, true
+	run.Ending, run.ExitStatus, run.HasExited = state.EndingDelete, pbs.ExitTerminated, true
 	kill(tx, j, 0, false)
 	return finish(tx, &next, "")
 }

@@ -96,7 +96,7 @@ func (l loss) end(tx *state.Tx, m Meta, j *state.Job, res *state.Result) error {
 	}
 	switch {
 	case run.Ending == state.EndingDelete:
-		run.ExitStatus, run.HasExited = exitKilled, true
+		run.ExitStatus, run.HasExited = pbs.ExitTerminated, true
 		res.Finished++
 		return finish(tx, &next, "")
 	case run.Ending == state.EndingRerun, !j.NotRerunnable:

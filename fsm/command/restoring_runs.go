@@ -134,7 +134,7 @@ func (r *restoring) close(j *state.Job) {
 	}
 	ended := *j
 	run := ended.EditRun()
-	ended.Ended, run.ExitStatus, run.HasExited = r.meta.At, exitKilled, true
+	ended.Ended, run.ExitStatus, run.HasExited = r.meta.At, pbs.ExitTerminated, true
 	r.next.Emit(state.Event{Kind: state.JobEnded, Job: &ended})
 }
 

@@ -21,6 +21,13 @@ const (
 	ExitJoin         = -30 // a sister did not join
 )
 
+// The exit statuses of programs that a signal has ended: ExitSignal and the number of the signal.
+const (
+	ExitSignal     = 256
+	ExitKilled     = ExitSignal + 9  // SIGKILL: of a part that ended with its run, too
+	ExitTerminated = ExitSignal + 15 // SIGTERM: of a job that was ended before it had begun, too
+)
+
 var exceeded = map[int32]string{
 	ExitNCPUSBurst: "ncpus (burst)", ExitNCPUSSum: "ncpus (sum)", ExitVMem: "vmem", ExitMem: "mem", ExitCPUTime: "cput", ExitWalltime: "walltime",
 }

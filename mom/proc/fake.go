@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"rampart/fsm/pbs"
 )
 
 // Fake runs scripted processes in virtual time. It stands for the host and not for
@@ -186,7 +188,7 @@ func (f *Fake) lookAtFence(j *fakeJob) {
 		j.look.Reset(j.untilLook(f.Now()))
 		return
 	}
-	f.endLocked(j, 256+int(syscall.SIGKILL))
+	f.endLocked(j, pbs.ExitKilled)
 	j.exit.Fenced = true
 }
 
@@ -332,7 +334,7 @@ func (f *Fake) Signal(h Handle, sig syscall.Signal) error {
 			j.halt(sig == syscall.SIGSTOP)
 		}
 		if sig == syscall.SIGKILL || !harmless && !j.program.IgnoresTerm {
-			f.endLocked(j, 256+int(sig))
+			f.endLocked(j, pbs.ExitSignal+int(sig))
 		}
 	}
 	return nil

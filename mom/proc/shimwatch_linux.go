@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"rampart/fsm/pbs"
 )
 
 // watch waits for the first process, then ends what it left running.
@@ -112,7 +114,7 @@ func (s *shim) reap(main int, reaped chan<- int) {
 
 func exitStatus(w syscall.WaitStatus) int {
 	if w.Signaled() {
-		return 256 + int(w.Signal())
+		return pbs.ExitSignal + int(w.Signal())
 	}
 	return w.ExitStatus()
 }

@@ -146,7 +146,7 @@ func (t mother) ofCheckpoint(e proc.Exit) (spool.Ended, bool) {
 	case t.Life.Kill.there() || t.Life.forced() || e.Fenced:
 	case hold.done():
 		return spool.Ended{ExitStatus: pbs.ExitCheckpointed, Checkpointed: true, Keepers: t.keepers()}, true
-	case hold.State == HoldUnknown && e.Status > 256:
+	case hold.State == HoldUnknown && e.Status > pbs.ExitSignal:
 		return spool.Ended{ExitStatus: pbs.ExitAborted, Lost: true, Comment: "its checkpoint was not finished"}, true
 	}
 	return spool.Ended{}, false

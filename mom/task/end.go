@@ -153,7 +153,7 @@ func (t mother) kill(ev Kill) (Task, []Action, error) {
 	case state == Accepted && t.Staging.underWay():
 		return t.Task, []Action{{Do: Halt}}, nil
 	case state == Accepted, state == Joining:
-		return t.neverStarted(spool.Ended{ExitStatus: exitKilled})
+		return t.neverStarted(spool.Ended{ExitStatus: pbs.ExitTerminated})
 	case state == Starting:
 		return t.Task, []Action{{Do: Halt}}, nil
 	}
@@ -163,9 +163,6 @@ func (t mother) kill(ev Kill) (Task, []Action, error) {
 	}
 	return t.Task, t.terminate(), nil
 }
-
-// exitKilled is the exit status of a job that was ended before it had begun.
-const exitKilled = 256 + int(syscall.SIGTERM)
 
 func (t mother) abort() (Task, []Action, error) {
 	if t.State() > Ending {

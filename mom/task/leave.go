@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/spool"
 )
 
@@ -63,7 +64,7 @@ func (t sister) dismiss() (Task, []Action, error) {
 		return t.Task, nil, nil
 	}
 	t.Part.Why |= Dismissed
-	return t.leave(spool.Ended{ExitStatus: exitEnded})
+	return t.leave(spool.Ended{ExitStatus: pbs.ExitKilled})
 }
 
 // received is what the log of a sister says when her part is ended by others; empty: nothing. It is
@@ -87,9 +88,6 @@ func received(before, after Task, ev Event) string {
 	}
 	return ""
 }
-
-// exitEnded is the exit status of a part that was ended with its run.
-const exitEnded = 256 + int(syscall.SIGKILL)
 
 // leave ends a sister's part: with its last program it is over.
 func (t sister) leave(result spool.Ended) (Task, []Action, error) {

@@ -303,7 +303,7 @@ func (t Task) resumePrograms(ev Resume) (Task, []Action) {
 		switch {
 		case p.State == ProgramEnded:
 		case t.BootID != ev.BootID:
-			*p, _ = p.step(allGoneWord, 256+int(syscall.SIGKILL))
+			*p, _ = p.step(allGoneWord, pbs.ExitKilled)
 		case p.restoring(): // the job does not go on without it
 			actions = append(actions, Action{Do: StartProgram, Program: p.ID})
 		case p.State == ProgramStarting:

@@ -159,7 +159,7 @@ func (s *Site) watchProgram(ctx context.Context, t Task, id uint32) Event {
 	if err != nil {
 		s.Logger.Warn("program lost", "task", t.Key.String(), "program", id, "err", err)
 		_ = s.System.Signal(p.Handle, 9) // what the shim left behind must not outlive the report
-		return ProgramDown{ID: id, Exit: proc.Exit{Status: 256 + 9}}
+		return ProgramDown{ID: id, Exit: proc.Exit{Status: pbs.ExitKilled}}
 	}
 	cput := exit.CPU.Truncate(time.Second)
 	s.Lines.Job(pbs.LogDebug2, job, fmt.Sprintf("task %08x cput=%02d:%02d:%02d", id,

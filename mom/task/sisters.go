@@ -253,7 +253,7 @@ func (t sister) stepSister(ev Event) (Task, []Action, error) {
 		if t.Over() {
 			return t.reported()
 		}
-		return t.leave(spool.Ended{ExitStatus: exitEnded})
+		return t.leave(spool.Ended{ExitStatus: pbs.ExitKilled})
 	case Abort:
 		if t.Over() {
 			return t.reported()

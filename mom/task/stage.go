@@ -27,7 +27,7 @@ func (t mother) stagedIn(ev StagedIn) (Task, []Action, error) {
 	case t.Life.Causes.has(Fenced):
 		return t.neverStarted(spool.Ended{ExitStatus: pbs.ExitRetry, Comment: fencedComment})
 	case t.Life.Kill.ordered():
-		return t.neverStarted(spool.Ended{ExitStatus: exitKilled})
+		return t.neverStarted(spool.Ended{ExitStatus: pbs.ExitTerminated})
 	case ev.Failure != "":
 		return t.neverStarted(spool.Ended{ExitStatus: pbs.ExitRetry, Comment: ev.Failure, StageInFailed: true})
 	}

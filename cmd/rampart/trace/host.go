@@ -79,7 +79,7 @@ func (e *engine) obey(o *state.Order) []command.Proposal {
 			e.goOn(l, e.at)
 		}
 	case state.OrderKill:
-		end := &command.JobEnded{Source: e.fact(o.Host), Job: o.Job, RunCount: o.RunCount, ExitStatus: killed}
+		end := &command.JobEnded{Source: e.fact(o.Host), Job: o.Job, RunCount: o.RunCount, ExitStatus: pbs.ExitTerminated}
 		if present && j.Run.MS == o.Host && l != nil {
 			end.Used, l.due = l.used(e.at), 0
 			l.ran, l.on = l.time(e.at), false
@@ -92,9 +92,6 @@ func (e *engine) obey(o *state.Order) []command.Proposal {
 	}
 	return all
 }
-
-// killed is the exit status of a program that SIGTERM has ended.
-const killed = 256 + 15
 
 // begin starts the program of a run, at the time at which its vnodes were given to it.
 func (e *engine) begin(l *life, j *state.Job) {
