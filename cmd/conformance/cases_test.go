@@ -46,6 +46,37 @@ func TestCases_EachHasATest(t *testing.T) {
 	}
 }
 
+// kindsOfReservations are the kinds of cases of reservations, by the numbers of their first and last one: options and times; answers;
+// rights and rules; what is shown; queues; lives; jobs outside; vnodes that are lost; alterations; maintenance; standing ones; those
+// made of jobs; hooks; outages.
+var kindsOfReservations = [][2]int{{1, 7}, {8, 15}, {16, 20}, {21, 27}, {28, 30}, {31, 34}, {35, 41}, {42, 45}, {46, 56}, {57, 59}, {60, 63}, {64, 69}, {70, 72}, {74, 79}}
+
+// TestCases_Real fails unless the short tests play a third of the cases of reservations on real clusters, and one of each kind.
+func TestCases_Real(t *testing.T) {
+	endings := []string{"reservationoutage_test.go"}
+	for _, names := range realReservations {
+		for _, name := range names {
+			endings = append(endings, filepath.Join("reservations", name+".txtar"))
+		}
+	}
+	named, sum := casesNamed(t, ".", endings...), 0
+	for _, kind := range kindsOfReservations {
+		before := sum
+		for n := kind[0]; n <= kind[1]; n++ {
+			if named[fmt.Sprint("RV", n)] {
+				sum++
+			}
+		}
+		if sum == before {
+			t.Errorf("no real cluster plays any of RV-%d to RV-%d", kind[0], kind[1])
+		}
+	}
+	if all := numbered["RV"]; 3*sum < all {
+		t.Errorf("real clusters play %d of %d cases", sum, all)
+	}
+	t.Logf("%d cases", sum)
+}
+
 // TestCases_Simulated fails for a case of a chapter that is to be simulated as a whole, and that no scenario names; and for one that has a
 // scenario and is still said to have none.
 func TestCases_Simulated(t *testing.T) {

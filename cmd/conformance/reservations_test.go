@@ -27,36 +27,39 @@ func reservationCluster(t *testing.T) *devrun.Cluster {
 	return c
 }
 
-// realReservations are the scripts of reservations that the short tests play on real clusters, too: those that show commands, hooks and
-// jobs. All scripts are played by cmd/rampart/sim, where an hour takes none; what the others wait for is time alone.
-var realReservations = []string{"altered", "hooks", "ofjobs"}
+// realReservations are the scripts of reservations that the short tests play on real clusters, too, by cluster: those that show commands,
+// hooks and jobs, and some of each other kind. All scripts are played by cmd/rampart/sim, where an hour takes none; what the others
+// wait for is time alone.
+var realReservations = [][]string{{"altered"}, {"hooks"}, {"kinds", "ofjobs"}}
 
-// TestReservations plays the scripts of reservations, each on a cluster of its own, every other one by the gateway of a replica
-// that does not lead.
+// TestReservations plays the scripts of reservations, every other cluster's by the gateway of a replica that does not lead; the long
+// tests play each on a cluster of its own.
 func TestReservations(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("it needs users")
 	}
-	names := realReservations
+	clusters := realReservations
 	if !testing.Short() {
-		names = nil
+		clusters = nil
 		all, err := filepath.Glob("testdata/reservations/*.txtar")
 		if err != nil || len(all) == 0 {
 			t.Fatalf("no scripts: %v", err)
 		}
 		for _, name := range all {
-			names = append(names, strings.TrimSuffix(filepath.Base(name), ".txtar"))
+			clusters = append(clusters, []string{strings.TrimSuffix(filepath.Base(name), ".txtar")})
 		}
 	}
-	for i, name := range names {
-		t.Run(name, func(t *testing.T) {
+	for i, names := range clusters {
+		t.Run(strings.Join(names, "-"), func(t *testing.T) {
 			t.Parallel()
 			c := reservationCluster(t)
 			var more []string
 			if i%2 == 0 {
 				more = append(more, "PBS_GATEWAY="+followersGateway(t, c))
 			}
-			cases(t, c, filepath.Join("reservations", name+".txtar"), more...)
+			for _, name := range names { // each by itself
+				t.Run(name, func(t *testing.T) { cases(t, c, filepath.Join("reservations", name+".txtar"), more...) })
+			}
 			if err := checkLogs(c); err != nil {
 				t.Error(err)
 			}
