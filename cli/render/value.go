@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
 
@@ -60,7 +61,7 @@ func Printable(text string) string {
 	return string(b)
 }
 
-func isControl(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }
+func isControl(r rune) bool { return pbs.IsControl(r) && r != '\t' && r != '\n' }
 
 // label returns "name" or "name.resource".
 func label(a *api.Attribute) string {

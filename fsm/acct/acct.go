@@ -248,7 +248,7 @@ func oneLine(s string) string {
 	return b.String()
 }
 
-func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+func isControl(r rune) bool { return pbs.IsControl(r) && r != '\t' }
 
 // A Replacer builds its tables when it is first used: one for all records.
 var lineEnds = strings.NewReplacer("\n", `\n`, "\r", `\r`)

@@ -83,10 +83,8 @@ var eventMask = numberIn(-1, 1<<31-1)
 
 // parseText takes what can stand on a line of its own in every output.
 func parseText(text string) (string, bool) {
-	for _, r := range text {
-		if r < ' ' && r != '\t' || r == 0x7f {
-			return "", false
-		}
+	if strings.ContainsFunc(text, func(r rune) bool { return pbs.IsControl(r) && r != '\t' }) {
+		return "", false
 	}
 	return text, text != "" && len(text) <= maxValue && utf8.ValidString(text)
 }

@@ -66,7 +66,7 @@ func parseMailUsers(text string) (string, bool) {
 		return "", false
 	}
 	for item := range strings.SplitSeq(canonical, ",") {
-		if strings.HasPrefix(strings.Trim(item, "\"'"), "-") || strings.ContainsFunc(item, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		if strings.HasPrefix(strings.Trim(item, "\"'"), "-") || strings.ContainsFunc(item, func(r rune) bool { return pbs.IsControl(r) || r == ' ' }) {
 			return "", false
 		}
 	}

@@ -1,5 +1,11 @@
 package attr
 
+import (
+	"strings"
+
+	"rampart/fsm/pbs"
+)
+
 // resvRows are the attributes of a reservation in the order of pbs_rstat -F (specification:
 // advance-reservations section 4.1).
 func resvRows() []row {
@@ -41,10 +47,8 @@ func resvRows() []row {
 const MaxReserveName = 230
 
 func parseReserveName(text string) (string, bool) {
-	for _, r := range text {
-		if r <= ' ' || r == 0x7f {
-			return "", false
-		}
+	if strings.ContainsFunc(text, func(r rune) bool { return pbs.IsControl(r) || r == ' ' }) {
+		return "", false
 	}
 	return text, text != "" && len(text) <= MaxReserveName
 }

@@ -3,6 +3,8 @@ package resreq
 import (
 	"strconv"
 	"strings"
+
+	"rampart/fsm/pbs"
 )
 
 type tokenKind uint8
@@ -106,7 +108,7 @@ func (l *lexer) quoted(by byte) {
 		return
 	}
 	for i := range len(inside) {
-		if inside[i] < ' ' || inside[i] == 0x7f {
+		if pbs.IsControl(rune(inside[i])) {
 			l.refuse(at+1+i, "there is a control character in quotes")
 			return
 		}
