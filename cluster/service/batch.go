@@ -123,6 +123,9 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if changes, err = p.boundEstimate(j, changes); err != nil {
 			return nil, err
 		}
+		if changes, err = b.regroup(ctx, p.view, j, changes); err != nil {
+			return nil, err
+		}
 		changes, err = b.alterJob(ctx, p, j, changes)
 		return &command.AlterJob{Job: j.ID, Changes: changes, Usage: changesUsage(p.view, j, direct)}, err
 	})

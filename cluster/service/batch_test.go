@@ -114,6 +114,23 @@ func TestSubmit_GroupList(t *testing.T) {
 	}
 }
 
+// TestAlter_GroupList: qalter -W group_list has the job run under another group of its owner's, who asks for it or not.
+func TestAlter_GroupList(t *testing.T) {
+	b := newBench(t)
+	id := b.mustSubmit("ann@login1")
+	for _, c := range []struct {
+		who, groups, want string
+		code              pbs.Code
+	}{
+		{"ann@login1", "anns", "anns", 0}, {"ann@login1", "wheel", "anns", badGroup}, {"ann@login1", "", "users", 0}, {"boss@h", "wheel@elsewhere,anns", "anns", 0},
+	} {
+		_, err := b.Batch.Alter(b.as(c.who), request(&api.AlterRequest{Job: id, Changes: []*api.Attribute{set("group_list", c.groups)}}, ""))
+		if got := b.store.View().JobAttribute(b.job(id), "egroup", ""); got != c.want || pbs.CodeOf(err) != c.code {
+			t.Errorf("%q: %s, %v, want %s, %d", c.groups, got, err, c.want, c.code)
+		}
+	}
+}
+
 // TestSubmit_ScriptSize: jobscript_max_size is the greatest size of a script, in the service and
 // when it is applied, for the attribute may have changed in between.
 func TestSubmit_ScriptSize(t *testing.T) {

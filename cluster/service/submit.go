@@ -242,6 +242,27 @@ func groupOf(v *state.View, a transport.Account, list attr.List, host pbs.HostNa
 	return group, nil
 }
 
+// regroup adds to changes of a job the group under which it runs by its new group_list.
+func (b *Batch) regroup(ctx context.Context, v *state.View, j *state.Job, changes []command.AttrChange) ([]command.AttrChange, error) {
+	i := slices.IndexFunc(changes, func(ch command.AttrChange) bool { return ch.Entry.Name == "group_list" })
+	if i < 0 || j.Live() { // of one that runs it is refused
+		return changes, nil
+	}
+	account, err := b.account(ctx, j.Owner)
+	if err != nil {
+		return nil, err
+	}
+	var list attr.List
+	if ch := changes[i]; ch.Op == command.OpSet && ch.Entry.Value != "" {
+		list = list.Set("group_list", "", ch.Entry.Value)
+	}
+	group, err := groupOf(v, account, list, j.Owner.Host)
+	if err != nil {
+		return nil, err
+	}
+	return append(changes, command.AttrChange{Op: command.OpSet, Entry: attr.Entry{Name: "egroup", Value: group}}), nil
+}
+
 // withOrigin adds to Variable_List where the job was submitted.
 func withOrigin(p person, list attr.List, queue pbs.QueueName, home string) attr.List {
 	vars, _ := list.Get("Variable_List", "")
