@@ -45,6 +45,9 @@ func (b *Batch) Swap(ctx context.Context, r *connect.Request[api.SwapRequest]) (
 		if err := mayChange(p, j, typeOrder); err != nil {
 			return nil, err
 		}
+		if r.Msg.GetOther() == "" {
+			return &command.SwapJobs{Job: j.ID, FromTop: r.Msg.GetFromTop(), FromBottom: r.Msg.GetFromBottom(), Own: p.perm < attr.Operator}, nil
+		}
 		other, err := jobOf(p.view, r.Msg.GetOther())
 		if err != nil {
 			return nil, pbs.About(1, err)

@@ -1204,9 +1204,13 @@ func (*MoveReply) Descriptor() ([]byte, []int) {
 }
 
 type SwapRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
-	Other         string                 `protobuf:"bytes,2,opt,name=other,proto3" json:"other,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Job   string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Other string                 `protobuf:"bytes,2,opt,name=other,proto3" json:"other,omitempty"` // empty: one of those below is said
+	// The job's new place from 1 on among the jobs of its queue and priority that are not started, where the asker is no operator among those of
+	// its owner: btop.
+	FromTop       uint32 `protobuf:"varint,3,opt,name=from_top,json=fromTop,proto3" json:"from_top,omitempty"`
+	FromBottom    uint32 `protobuf:"varint,4,opt,name=from_bottom,json=fromBottom,proto3" json:"from_bottom,omitempty"` // the same from behind: bbot
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1253,6 +1257,20 @@ func (x *SwapRequest) GetOther() string {
 		return x.Other
 	}
 	return ""
+}
+
+func (x *SwapRequest) GetFromTop() uint32 {
+	if x != nil {
+		return x.FromTop
+	}
+	return 0
+}
+
+func (x *SwapRequest) GetFromBottom() uint32 {
+	if x != nil {
+		return x.FromBottom
+	}
+	return 0
 }
 
 type SwapReply struct {
@@ -3740,10 +3758,13 @@ const file_batch_proto_rawDesc = "" +
 	"\vMoveRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12 \n" +
 	"\vdestination\x18\x02 \x01(\tR\vdestination\"\v\n" +
-	"\tMoveReply\"5\n" +
+	"\tMoveReply\"q\n" +
 	"\vSwapRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
-	"\x05other\x18\x02 \x01(\tR\x05other\"\v\n" +
+	"\x05other\x18\x02 \x01(\tR\x05other\x12\x19\n" +
+	"\bfrom_top\x18\x03 \x01(\rR\afromTop\x12\x1f\n" +
+	"\vfrom_bottom\x18\x04 \x01(\rR\n" +
+	"fromBottom\"\v\n" +
 	"\tSwapReply\"6\n" +
 	"\n" +
 	"RunRequest\x12\x10\n" +

@@ -100,7 +100,7 @@ type BatchClient interface {
 	Rerun(context.Context, *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error)
 	// Move puts a job into another queue: qmove.
 	Move(context.Context, *connect.Request[api.MoveRequest]) (*connect.Response[api.MoveReply], error)
-	// Swap exchanges the places of two jobs in their queues: qorder.
+	// Swap exchanges the places of two jobs in their queues, or gives one another place in its own: qorder, btop, bbot.
 	Swap(context.Context, *connect.Request[api.SwapRequest]) (*connect.Response[api.SwapReply], error)
 	// Run starts a job at an operator's wish: qrun.
 	Run(context.Context, *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error)
@@ -481,7 +481,7 @@ type BatchHandler interface {
 	Rerun(context.Context, *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error)
 	// Move puts a job into another queue: qmove.
 	Move(context.Context, *connect.Request[api.MoveRequest]) (*connect.Response[api.MoveReply], error)
-	// Swap exchanges the places of two jobs in their queues: qorder.
+	// Swap exchanges the places of two jobs in their queues, or gives one another place in its own: qorder, btop, bbot.
 	Swap(context.Context, *connect.Request[api.SwapRequest]) (*connect.Response[api.SwapReply], error)
 	// Run starts a job at an operator's wish: qrun.
 	Run(context.Context, *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error)
