@@ -16,7 +16,7 @@ import (
 
 func bhosts() *cli.Command {
 	g := cli.Grammar{Letters: "wls", Dashed: map[string]bool{"a": false, "e": false, "x": false, "X": false, "R": true, "o": true, "alloc": false, "noheader": false, "aff": false}}
-	return command("bhosts", "show hosts and the slots of jobs on them", "bhosts [-h] [-V] [-w | -l] [-X] [host_name ...]\n       bhosts [-h] [-V] -s [resource_name ...]\n", g,
+	return command("bhosts", "show hosts and the slots of jobs on them", "bhosts [-h] [-V] [-w | -l] [-X] [host_name | host_group ...]\n       bhosts [-h] [-V] -s [resource_name ...]\n", g,
 		func(ctx context.Context, s *session, opts *cli.Options) error {
 			if err := refuseOptions(opts, "a", "e", "x", "R", "o", "alloc", "noheader", "aff"); err != nil {
 				return err
@@ -45,12 +45,44 @@ func (s *session) chosenHosts(hosts []offer, names []string, words string) []off
 	return some
 }
 
+// ungrouped returns names with the hosts of a host group, or of a compute unit, in its place. A host comes before a group of its name.
+func (s *session) ungrouped(ctx context.Context, hosts []offer, names []string) (all []string, err error) {
+	var config lsf.Config
+	read := false
+	for _, name := range names {
+		if slices.ContainsFunc(hosts, func(h offer) bool { return h.Name == name }) {
+			all = append(all, name)
+			continue
+		}
+		if !read {
+			if config, err = s.configuration(ctx); err != nil {
+				return nil, err
+			}
+			read = true
+		}
+		choice, some := config.HostChoice([]string{name}), false
+		for _, h := range hosts {
+			if !strings.ContainsAny(name, "~+") && choice.Has(h.Name) {
+				all, some = append(all, h.Name), true
+			}
+		}
+		if !some {
+			all = append(all, name)
+		}
+	}
+	return all, nil
+}
+
 func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
 	_, hosts, err := s.hosts(ctx)
 	if err != nil {
 		return err
 	}
-	some := s.chosenHosts(hosts, opts.Operands, "Bad host name, host group name or cluster name")
+	operands, err := s.ungrouped(ctx, hosts, opts.Operands)
+	if err != nil {
+		return err
+	}
+	some := s.chosenHosts(hosts, operands, "Bad host name, host group name or cluster name")
 	if len(some) == 0 {
 		if len(opts.Operands) == 0 {
 			return told("No host found")
