@@ -13,6 +13,7 @@ import (
 	"rampart/chaos/world"
 	"rampart/transport/api"
 	"rampart/transport/client"
+	"rampart/transport/pause"
 )
 
 // A World is a system that can be loaded, broken and looked at; it runs.
@@ -150,10 +151,5 @@ func (r *Report) exert(ctx context.Context, w World, record *load.Record) (struc
 }
 
 func until(ctx context.Context, record *load.Record, at time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(max(0, at-record.Since())):
-		return true
-	}
+	return pause.For(ctx, max(0, at-record.Since()))
 }

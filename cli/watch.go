@@ -10,6 +10,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/pause"
 )
 
 // watchAgain is the pause before a watch that broke off goes on.
@@ -28,10 +29,8 @@ func Watch(ctx context.Context, batch apiconnect.BatchClient, r *api.WatchReques
 		if err == nil {
 			continue
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, watchAgain) {
 			return context.Cause(ctx)
-		case <-time.After(watchAgain):
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 	"rampart/transport/client"
+	"rampart/transport/pause"
 )
 
 // A Record is the history of all clients of a run, and the jobs that they know.
@@ -90,10 +91,8 @@ type Client struct {
 // Follow does the steps of a plan, until ctx ends.
 func (c *Client) Follow(ctx context.Context, steps []Step) {
 	for _, s := range steps {
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, s.After) {
 			return
-		case <-time.After(s.After):
 		}
 		c.do(ctx, s)
 	}

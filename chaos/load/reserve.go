@@ -15,6 +15,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/pause"
 )
 
 // A Booking is a reservation that is asked for, or what one that there is becomes. All are whole seconds.
@@ -153,10 +154,8 @@ func (c *Client) reserving(ctx context.Context, op check.Op, s Step) {
 			return
 		}
 		op.Name = fmt.Sprintf("%s.%d", s.Name, n+2)
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, tryEvery) {
 			return
-		case <-time.After(tryEvery):
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"rampart/transport"
 	"rampart/transport/api"
+	"rampart/transport/pause"
 )
 
 func caCommand(env *Env) *cli.Command {
@@ -78,10 +79,8 @@ func RotateCA(ctx context.Context, env *Env, server string, way api.TurnCAReques
 	}
 	look := way == api.TurnCARequest_WAY_LOOK
 	for end := time.Now().Add(wait); !look && !settled(reply) && time.Now().Before(end); {
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, gossipLook) {
 			return ctx.Err()
-		case <-time.After(gossipLook):
 		}
 		if reply, err = ask(api.TurnCARequest_WAY_LOOK); err != nil {
 			return err

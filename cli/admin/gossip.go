@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rampart/transport/api"
+	"rampart/transport/pause"
 )
 
 func gossipKeyCommand(env *Env) *cli.Command {
@@ -51,10 +52,8 @@ func RotateGossipKey(ctx context.Context, env *Env, server string, look bool, wa
 		return err
 	}
 	for end := time.Now().Add(wait); !look && reply.GetKeys() > 1 && time.Now().Before(end); {
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, gossipLook) {
 			return ctx.Err()
-		case <-time.After(gossipLook):
 		}
 		if reply, err = ask(true); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rampart/transport/api"
+	"rampart/transport/pause"
 )
 
 // RecoverOptions says what `cluster recover` does.
@@ -114,10 +115,8 @@ func awaitRecovery(ctx context.Context, env *Env, server string, r *api.RecoverR
 		if leader := leaderWithout(ctx, env, server, r.GetLost()); leader != "" {
 			return leader, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, recoveredEvery) {
 			return "", fmt.Errorf("nobody leads within %s", recoveredWithin)
-		case <-time.After(recoveredEvery):
 		}
 	}
 }

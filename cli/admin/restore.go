@@ -18,6 +18,7 @@ import (
 	"rampart/fsm/snapshot/attached"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/pause"
 )
 
 func restoreCommand(env *Env) *cli.Command {
@@ -176,10 +177,8 @@ func putBack(ctx context.Context, client apiconnect.SnapshotsClient, r *api.Rest
 		case pbs.CodeOf(err) != pbs.UnknownResult || ask == restoreAsks:
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, restorePatience) {
 			return nil, err
-		case <-time.After(restorePatience):
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/pause"
 )
 
 const qtermUsage = `usage: qterm [-f|-F|-i] [-m] [-s] [-t immediate|delay|quick] [server | replica...]
@@ -120,10 +121,8 @@ func (t *termination) await(ctx context.Context, ending []*api.EndingReplica) er
 		if t.env.Now().After(deadline) {
 			break
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, qtermDials) {
 			return context.Cause(ctx)
-		case <-time.After(qtermDials):
 		}
 	}
 	for _, r := range ending {
@@ -146,10 +145,8 @@ func (t *termination) drain(ctx context.Context) error {
 		if err != nil || !running || t.kind == "immediate" && t.env.Now().After(deadline) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, qtermLooks) {
 			return context.Cause(ctx)
-		case <-time.After(qtermLooks):
 		}
 	}
 }

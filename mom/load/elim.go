@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"rampart/transport/head"
+	"rampart/transport/pause"
 )
 
 const (
@@ -42,11 +43,11 @@ type Elim struct {
 
 // Run implements Source. While the program does not run it has no values.
 func (e *Elim) Run(ctx context.Context, tell func(Values)) {
-	pause := max(e.pause, 0)
-	if pause == 0 {
-		pause = firstPause
+	shortest := max(e.pause, 0)
+	if shortest == 0 {
+		shortest = firstPause
 	}
-	for wait := pause; ; {
+	for wait := shortest; ; {
 		began := time.Now()
 		err := e.once(ctx, tell)
 		if ctx.Err() != nil {
@@ -54,13 +55,11 @@ func (e *Elim) Run(ctx context.Context, tell func(Values)) {
 		}
 		tell(nil)
 		if time.Since(began) >= steady {
-			wait = pause
+			wait = shortest
 		}
 		e.Log(fmt.Sprintf("%s: %v; it is started again in %s", e.Command, err, wait))
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, wait) {
 			return
-		case <-time.After(wait):
 		}
 		wait = min(2*wait, longestPause)
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
+
+	"rampart/transport/pause"
 )
 
 const (
@@ -84,10 +86,8 @@ func (k *Kernel) Run(ctx context.Context, tell func(Values)) {
 		if wait == every {
 			tell(values)
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, wait) {
 			return
-		case <-time.After(wait):
 		}
 	}
 }

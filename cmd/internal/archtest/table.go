@@ -69,11 +69,11 @@ var Rules = []Rule{
 	{"mom/cgroup", "fsm/pbs fsm/resource mom/proc", "what a host has and who has it; jobs are others' affair"},
 	{"mom/hook", "fsm/pbs fsm/resource fsm/spec fsm/attr mom/proc transport/own", "the hook runtime serves moms and replicas, and knows neither"},
 	{"mom/files", "fsm/pbs mom/proc", "files of a host, as whoever calls; networks are others' affair"},
-	{"mom/load", "transport/head", "what a host says of its load, whoever asks"},
+	{"mom/load", "transport/head transport/pause", "what a host says of its load, whoever asks"},
 	{"mom/mover", "mom/files mom/proc transport/* fsm/pbs", "files of jobs between hosts, for moms and for every daemon that others' jobs write to"},
 	{"mom/spool", "fsm/pbs fsm/planted transport/own", "files, whatever is in them"},
 
-	{"cli/*", "cli/* transport transport/client transport/x11 transport/api/* fsm/pbs fsm/planted fsm/attr fsm/resource fsm/spec fsm/resreq fsm/lsf fsm/lsf/conf fsm/snapshot/attached", "commands know words and messages, never the tables"},
+	{"cli/*", "cli/* transport transport/client transport/pause transport/x11 transport/api/* fsm/pbs fsm/planted fsm/attr fsm/resource fsm/spec fsm/resreq fsm/lsf fsm/lsf/conf fsm/snapshot/attached", "commands know words and messages, never the tables"},
 
 	{"chaos/*", "*", "who breaks it may touch anything"},
 	{"cmd/*", "*", "programs wire everything together"},
