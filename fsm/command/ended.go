@@ -115,7 +115,7 @@ func retryable(exit int32) bool { return exit != pbs.ExitOwnFault && exit != pbs
 func dropOrders(tx *state.Tx, host pbs.HostName, job pbs.JobID, run pbs.RunCount) {
 	var void []pbs.OrderID
 	for o := range tx.Orders(host) {
-		if o.Job == job && o.RunCount == run && o.Kind != state.OrderDiscard {
+		if o.About(job, run) && o.Kind != state.OrderDiscard {
 			void = append(void, o.ID)
 		}
 	}

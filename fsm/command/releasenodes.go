@@ -260,7 +260,7 @@ func missed(tx *state.Tx, j *state.Job, r *state.Release) error {
 // first that is open.
 func dropReleaseOrder(tx *state.Tx, host pbs.HostName, job pbs.JobID, run pbs.RunCount, number uint64) {
 	for o := range tx.Orders(host) {
-		if o.Kind == state.OrderRelease && o.Job == job && o.RunCount == run && (number == 0 || o.Number == number) {
+		if o.Kind == state.OrderRelease && o.About(job, run) && (number == 0 || o.Number == number) {
 			tx.DeleteOrder(o.Host, o.ID)
 			return
 		}

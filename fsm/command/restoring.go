@@ -183,10 +183,8 @@ func (r *restoring) endRun(j *state.Job) error {
 		if err := putBack(r.next, r.meta, &next, state.JobRequeued, "Job requeued, it was not running when the state was put back"); err != nil {
 			return err
 		}
-		if again, there := r.next.Job(j.ID); ok && there && again.RunCount < now.RunCount {
-			next := *again
-			next.RunCount = now.RunCount
-			r.next.KeepJob(&next)
+		if again, there := r.next.Job(j.ID); ok && there {
+			r.numberAfter(again, now.RunCount)
 		}
 		return nil
 	}

@@ -93,9 +93,17 @@ func (r *restoring) order(o *state.Order) {
 	if lives || o.Kind == state.OrderForget || o.Kind == state.OrderKill && !r.here(o.Host) {
 		r.next.Order(*o)
 	}
-	if ok && !j.Live() && o.Kind == state.OrderForget && j.RunCount < o.RunCount {
-		next := *j // its mom knows the run still, and would take another one for it
-		next.RunCount = o.RunCount
+	if ok && !j.Live() && o.Kind == state.OrderForget {
+		r.numberAfter(j, o.RunCount)
+	}
+}
+
+// numberAfter gives the next run of a job a higher number than a run that the file does not have: a mom may know
+// that one still, and would take the new one for it (L2).
+func (r *restoring) numberAfter(j *state.Job, run pbs.RunCount) {
+	if j.RunCount < run {
+		next := *j
+		next.RunCount = run
 		r.next.KeepJob(&next)
 	}
 }

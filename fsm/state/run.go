@@ -97,6 +97,9 @@ func (j *Job) Has(held *VnodeJob) bool { return j.ID == held.Job && j.Is(held.Ru
 // Of reports whether the order is about the job's live run.
 func (o *Order) Of(j *Job) bool { return j.ID == o.Job && j.Is(o.RunCount) }
 
+// About reports whether the order is about a run, be it over.
+func (o *Order) About(job pbs.JobID, run pbs.RunCount) bool { return o.Job == job && o.RunCount == run }
+
 // Exit returns Exit_status; false if the job has none.
 func (j *Job) Exit() (status int32, ok bool) {
 	if a := j.Array; a != nil {
