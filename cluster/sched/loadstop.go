@@ -126,7 +126,7 @@ func (c *cycle) stopForLoad() {
 		case !c.settled([]pbs.HostName{host}):
 			continue
 		}
-		all, alone := c.prey(host, going)
+		all, alone := c.suspendables(host, going)
 		for _, s := range all {
 			indices := c.overload(host, s.job.Queue, alone)
 			if len(indices) == 0 && !c.goesOnAlone(host, alone) && c.stopsBy(host, s.job.Queue) {
@@ -174,14 +174,14 @@ func (g *gate) beyondStop(r report, t lsf.Threshold) bool {
 	return said && known && t.Stops(value, index.Increasing)
 }
 
-// prey is a running job that load may suspend.
-type prey struct {
+// A suspendable is a running job that load may suspend.
+type suspendable struct {
 	job      *state.Job
 	priority int64 // of its queue
 }
 
-// prey returns the jobs on a host that load may suspend, in the order in which it does; alone: no more than one runs there.
-func (c *cycle) prey(host pbs.HostName, going map[pbs.JobID]bool) (all []prey, alone bool) {
+// suspendables returns the jobs on a host that load may suspend, in the order in which it does; alone: no more than one runs there.
+func (c *cycle) suspendables(host pbs.HostName, going map[pbs.JobID]bool) (all []suspendable, alone bool) {
 	running := map[pbs.JobID]bool{}
 	for vn := range c.view.VnodesOf(host) {
 		for _, held := range vn.Jobs {
@@ -194,10 +194,10 @@ func (c *cycle) prey(host pbs.HostName, going map[pbs.JobID]bool) (all []prey, a
 				c.view.SchedulerOf(j.Queue) != c.view.SchedulerName() {
 				continue
 			}
-			all = append(all, prey{j, c.priority(j.Queue)})
+			all = append(all, suspendable{j, c.priority(j.Queue)})
 		}
 	}
-	slices.SortFunc(all, func(a, b prey) int {
+	slices.SortFunc(all, func(a, b suspendable) int {
 		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(b.job.Started, a.job.Started), cmp.Compare(b.job.Seq, a.job.Seq), cmp.Compare(b.job.ID.Sub(), a.job.ID.Sub()))
 	})
 	return all, len(running) == 1

@@ -142,8 +142,8 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) []line {
 	}
 	p.reserved.follow(v)
 	tied, counts := p.all.tied()
-	if parted := partitionsOf(v); !slices.Equal(tied, p.tied) || !maps.Equal(parted, p.partitions) || counts != p.counts {
-		p.tied, p.partitions, p.counts = tied, parted, counts
+	if now := partitionsOf(v); !slices.Equal(tied, p.tied) || !maps.Equal(now, p.partitions) || counts != p.counts {
+		p.tied, p.partitions, p.counts = tied, now, counts
 		p.renew()
 	}
 	if p.hosts.follow(v) {

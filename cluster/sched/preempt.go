@@ -87,7 +87,7 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 		if c.order.levels.least() >= a.level || c.lowest() >= a.level {
 			return a, false // the common case, which needs not know who can be preempted how
 		}
-		c.lookUpPrey()
+		c.beginPreemption()
 	}
 	c.preemption.preemptor = j
 	if len(c.preemption.victims) == 0 || c.preemption.lowest >= a.level || c.planner.nonPreempting[j.ID] {
@@ -163,7 +163,7 @@ func (c *cycle) lowest() int64 {
 	return *c.lowly
 }
 
-func (c *cycle) lookUpPrey() {
+func (c *cycle) beginPreemption() {
 	c.preemption = &preemption{victims: c.victims(), hopeless: map[attempt]bool{}, held: map[held]bool{}, freed: map[limited]int64{}, most: map[bound]*world{}, fruitless: map[*victim]bool{}}
 	for i, v := range c.preemption.victims {
 		if i == 0 || v.level < c.preemption.lowest {

@@ -36,7 +36,7 @@ func fromNodes(list []*api.Attribute, v *state.View) ([]*api.Attribute, error) {
 		return list, nil
 	}
 	if _, both := whole.Get("select"); both {
-		return nil, pbs.Errorf(pbs.ResourceBesides, "%snodes", pbs.ResourceBesides.Text())
+		return nil, pbs.Errorf(pbs.ResourceBesideSelect, "%snodes", pbs.ResourceBesideSelect.Text())
 	}
 	sel, place, err := spec.ParseNodes(nodes, whole, v)
 	if err != nil {

@@ -41,8 +41,8 @@ func TestSubmit_Nodes(t *testing.T) {
 		}
 	}
 	for want, list := range map[pbs.Code][]*api.Attribute{
-		pbs.BadAttributeValue: {set("Resource_List.nodes", "2:ppn=x")},
-		pbs.ResourceBesides:   {set("Resource_List.nodes", "2"), set("Resource_List.select", "1")},
+		pbs.BadAttributeValue:    {set("Resource_List.nodes", "2:ppn=x")},
+		pbs.ResourceBesideSelect: {set("Resource_List.nodes", "2"), set("Resource_List.select", "1")},
 	} {
 		if _, err := b.submit("ann@login1", list...); pbs.CodeOf(err) != want {
 			t.Errorf("%v: %v, want %d", list, err, want)

@@ -227,7 +227,7 @@ func withinRunLimits(tx *state.Tx, j *state.Job, vnodes []pbs.VnodeName) error {
 		if part := v.Get("partition"); q != nil && part != q.Get("partition") {
 			return pbs.Errorf(pbs.ResourceBusy, "vnode %s is in another partition than queue %s", name, j.Queue)
 		}
-		if err := heededOn(tx, j, v); err != nil {
+		if err := checkVnodeLimits(tx, j, v); err != nil {
 			return err
 		}
 		if most, err := strconv.Atoi(v.Get("max_running")); err == nil && most > 0 && v.Active() >= most {
@@ -243,8 +243,8 @@ func withinRunLimits(tx *state.Tx, j *state.Job, vnodes []pbs.VnodeName) error {
 	return nil
 }
 
-// heededOn refuses a job beyond what a vnode takes of its user or group.
-func heededOn(tx *state.Tx, j *state.Job, v *state.Vnode) error {
+// checkVnodeLimits refuses a job beyond what a vnode takes of its user or group.
+func checkVnodeLimits(tx *state.Tx, j *state.Job, v *state.Vnode) error {
 	subjects := j.Subjects()
 	for _, limit := range []struct {
 		name string

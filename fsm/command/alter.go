@@ -234,7 +234,7 @@ func mixed(tx *state.Tx, old *state.Job, changes []AttrChange) error {
 		if ch.Entry.Name != "Resource_List" || chosen && unset {
 			continue
 		}
-		if err := besides(tx, ch.Entry.Resource); err != nil {
+		if err := refuseBesideSelect(tx, ch.Entry.Resource); err != nil {
 			return err
 		}
 	}

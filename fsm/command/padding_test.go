@@ -55,7 +55,7 @@ func TestPadding(t *testing.T) {
 	check("moved", full)
 	w.must(&AlterJob{Job: id, Changes: []AttrChange{res("select_reliable_startup", "5:ncpus=1")}})
 	check("padded again", map[string]string{"select": "5:ncpus=1", "select_requested": requested, "nodect": "5", "ncpus": "5", "mem": ""})
-	if err := w.run(&AlterJob{Job: id, Changes: []AttrChange{res("ncpus", "7")}}); pbs.CodeOf(err) != pbs.ResourceBesides {
+	if err := w.run(&AlterJob{Job: id, Changes: []AttrChange{res("ncpus", "7")}}); pbs.CodeOf(err) != pbs.ResourceBesideSelect {
 		t.Errorf("ncpus beside a padded select: %v", err)
 	}
 	w.must(&AlterJob{Job: id, Changes: []AttrChange{res("select_reliable_startup", "")}})

@@ -67,7 +67,7 @@ func arrive(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 	if tx.Cluster().FeatureLevel >= LevelObjects {
 		boundsAsDefaults(tx, q, j)
 		spaced(q, j)
-		j.Defaults = besidesOf(j.Resources, asked)
+		j.Defaults = namesNotIn(j.Resources, asked)
 	}
 	return admit(tx, q, j, by)
 }
@@ -106,8 +106,8 @@ func boundsAsDefaults(tx *state.Tx, q *state.Queue, j *state.Job) {
 	}
 }
 
-// besidesOf returns the names of a list that another one has not.
-func besidesOf(list, other resource.List) []string {
+// namesNotIn returns the names of a list that are not in another one.
+func namesNotIn(list, other resource.List) []string {
 	var names []string
 	for _, it := range list {
 		if _, ok := other.Get(it.Name); !ok && it.Name != requestedSelect {

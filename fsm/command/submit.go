@@ -67,7 +67,7 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	if _, ok := j.Resources.Get("select"); ok {
 		for _, it := range j.Resources {
-			if err := besides(tx, it.Name); err != nil {
+			if err := refuseBesideSelect(tx, it.Name); err != nil {
 				return err
 			}
 		}
@@ -144,11 +144,11 @@ func submitQueue(tx *state.Tx, name pbs.QueueName) (*state.Queue, error) {
 	return q, nil
 }
 
-// besides refuses a resource of chunks that stands beside a select: nobody could tell
+// refuseBesideSelect refuses a resource of chunks that stands beside a select: nobody could tell
 // which of the two counts.
-func besides(tx *state.Tx, res string) error {
+func refuseBesideSelect(tx *state.Tx, res string) error {
 	if def, ok := tx.Resource(res); ok && def.AtHost() {
-		return pbs.Errorf(pbs.ResourceBesides, "%s%s", pbs.ResourceBesides.Text(), res)
+		return pbs.Errorf(pbs.ResourceBesideSelect, "%s%s", pbs.ResourceBesideSelect.Text(), res)
 	}
 	return nil
 }

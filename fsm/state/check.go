@@ -48,7 +48,7 @@ func sumOf[R any](t *table[R]) uint64 {
 
 func (t *tables) checkIndexes() error {
 	fresh := newTables()
-	fresh.queues, fresh.resources, fresh.limited, fresh.whose, fresh.parted = t.queues, t.resources, t.limitedResources(), t.limitsSomebody(), t.partitions()
+	fresh.queues, fresh.resources, fresh.limited, fresh.whose, fresh.partitionOf = t.queues, t.resources, t.limitedResources(), t.limitsSomebody(), t.partitions()
 	for j := range t.Jobs() {
 		tx := Tx{tables: fresh}
 		tx.reindexJob(nil, j)
@@ -107,7 +107,7 @@ func (t *tables) checkIndexes() error {
 	if n := t.unseen.items.Len(); n != tasks {
 		errs = append(errs, fmt.Errorf("index jobs that are new to hooks has %d entries, want %d", n, tasks))
 	}
-	sharers, fading, parted, ofQueue, takers := 0, 0, 0, 0, 0
+	sharers, fading, partitioned, ofQueue, takers := 0, 0, 0, 0, 0
 	for v := range t.Vnodes() {
 		if v.anyIndirect() {
 			sharers++
@@ -115,8 +115,8 @@ func (t *tables) checkIndexes() error {
 		if v.fades() {
 			fading++
 		}
-		if v.isParted() {
-			parted++
+		if v.hasPartition() {
+			partitioned++
 		}
 		if v.isOfQueue() {
 			ofQueue++
@@ -128,8 +128,8 @@ func (t *tables) checkIndexes() error {
 	if n := t.fading.items.Len(); n != fading {
 		errs = append(errs, fmt.Errorf("index vnodes of which less is held as time passes has %d entries, want %d", n, fading))
 	}
-	if n := t.inPartition.items.Len(); n != parted {
-		errs = append(errs, fmt.Errorf("index vnodes in partitions has %d entries, want %d", n, parted))
+	if n := t.inPartition.items.Len(); n != partitioned {
+		errs = append(errs, fmt.Errorf("index vnodes in partitions has %d entries, want %d", n, partitioned))
 	}
 	if n := t.ofQueue.items.Len(); n != ofQueue {
 		errs = append(errs, fmt.Errorf("index vnodes of queues has %d entries, want %d", n, ofQueue))

@@ -152,7 +152,7 @@ func (v *View) For(name string) (*View, bool) {
 	}
 	next.scope.key = strings.Join(slices.Sorted(maps.Keys(next.scope.others)), ",")
 	next.scope.own = []string{""}
-	for _, p := range slices.Compact(slices.Sorted(maps.Values(v.parted))) {
+	for _, p := range slices.Compact(slices.Sorted(maps.Values(v.partitionOf))) {
 		if !next.scope.others[p] {
 			next.scope.own = append(next.scope.own, p)
 		}
@@ -168,11 +168,11 @@ func (v *View) ForQueue(queue pbs.QueueName) *View {
 
 // SchedulerOf returns the name of the scheduler that plans for the jobs of a queue.
 func (t *tables) SchedulerOf(queue pbs.QueueName) string {
-	return t.server.SchedulerOf(t.parted[queue])
+	return t.server.SchedulerOf(t.partitionOf[queue])
 }
 
 // Partition returns the partition of a queue, empty if it is in none.
-func (t *tables) Partition(queue pbs.QueueName) string { return t.parted[queue] }
+func (t *tables) Partition(queue pbs.QueueName) string { return t.partitionOf[queue] }
 
 // OwnPartitions returns the partitions that the scheduler of the view plans for, empty for what is in none.
 func (v *View) OwnPartitions() []string {
@@ -240,7 +240,7 @@ func (t *tables) Deniers(r *Reservation, sched string) (denied []string, more bo
 // repart follows the partitions of queues: their jobs that wait are of other classes then.
 func (t *tables) repart() {
 	now := t.partitions()
-	was := t.parted
+	was := t.partitionOf
 	if maps.Equal(now, was) {
 		return
 	}
@@ -254,7 +254,7 @@ func (t *tables) repart() {
 		t.queued.drop(w)
 		t.firsts.drop(w)
 	}
-	t.parted = now
+	t.partitionOf = now
 	for _, w := range moved {
 		t.queue(nil, w.job)
 	}
@@ -279,8 +279,8 @@ func (v *Vnode) Partition() string {
 	return text
 }
 
-// isParted reports whether the vnode is in a partition.
-func (v *Vnode) isParted() bool { return v.Partition() != "" }
+// hasPartition reports whether the vnode is in a partition.
+func (v *Vnode) hasPartition() bool { return v.Partition() != "" }
 
 // byPartition is the order of the index of vnodes that are in one.
 func byPartition(a, b *Vnode) bool {
@@ -339,7 +339,7 @@ func (t *tables) mine(all iter.Seq[*Job]) iter.Seq[*Job] {
 	}
 	return func(yield func(*Job) bool) {
 		for j := range all {
-			if t.scope.has(t.parted[j.Queue]) && !yield(j) {
+			if t.scope.has(t.partitionOf[j.Queue]) && !yield(j) {
 				return
 			}
 		}

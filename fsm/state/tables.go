@@ -74,7 +74,7 @@ type tables struct {
 	inPartition index[Vnode]             // vnodes that are in a partition, by that, then creation
 	takers      index[Vnode]             // vnodes that a run has to itself, by host, then creation
 	ofQueue     index[Vnode]             // vnodes that only jobs of one queue may have, by that, then creation
-	parted      map[pbs.QueueName]string // partitions of queues that are in one; replaced, never written to
+	partitionOf map[pbs.QueueName]string // partitions of queues that are in one; replaced, never written to
 	scope       *scope                   // of a view that is one scheduler's; nil: of all
 
 	promised tree[*booking]     // what reservations have of vnodes; derived

@@ -100,7 +100,7 @@ func (tx *Tx) indexVnode(old, v *Vnode) {
 	tx.bySeq.move(old, v, always)
 	tx.byHost.move(old, v, always)
 	tx.altered.move(old, v, always)
-	tx.inPartition.move(old, v, (*Vnode).isParted)
+	tx.inPartition.move(old, v, (*Vnode).hasPartition)
 	tx.ofQueue.move(old, v, (*Vnode).isOfQueue)
 	tx.sharers.move(old, v, (*Vnode).anyIndirect)
 	tx.fading.move(old, v, (*Vnode).fades)

@@ -147,9 +147,9 @@ func (t Tree) delegate() ([]string, error) {
 }
 
 func (t Tree) stepAside(dir string) error {
-	aside := filepath.Join(dir, leaf)
-	if err := os.Mkdir(aside, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+	folder := filepath.Join(dir, leaf)
+	if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return os.WriteFile(filepath.Join(aside, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0o644)
+	return os.WriteFile(filepath.Join(folder, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0o644)
 }

@@ -27,9 +27,9 @@ const attempts = 5
 
 // MakeDirFor makes a private folder of the owner at a place that is the mom's to give, such as
 // $jobdir_root or $tmpdir, and where others may perhaps write too. What stands there and is not
-// the owner's is put aside: aside is its new name, "" if there was nothing. A folder that is his
+// the owner's is renamed: moved is its new name, "" if there was nothing. A folder that is his
 // already is taken as it is.
-func MakeDirFor(owner *Owner, path string) (aside string, err error) {
+func MakeDirFor(owner *Owner, path string) (moved string, err error) {
 	uid, gid := os.Geteuid(), os.Getegid()
 	if owner != nil {
 		uid, gid = int(owner.UID), int(owner.GID)
@@ -41,8 +41,8 @@ func MakeDirFor(owner *Owner, path string) (aside string, err error) {
 		if _, occupied := errors.AsType[*Occupied](err); !occupied && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
-		if aside, err = replaceDir(path, uid, gid); !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-			return aside, err
+		if moved, err = replaceDir(path, uid, gid); !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			return moved, err
 		}
 	}
 	return "", err
@@ -62,17 +62,17 @@ func checkDir(path string, uid uint32) error {
 
 // replaceDir makes the folder under a name that nobody guesses, gives it to its owner, and gives
 // it its place in one step: nobody can get in between.
-func replaceDir(path string, uid, gid int) (aside string, err error) {
+func replaceDir(path string, uid, gid int) (moved string, err error) {
 	made := path + "." + rand.Text()
 	if err := os.Mkdir(made, 0o700); err != nil {
 		return "", err
 	}
 	err = give(made, uid, gid)
 	if err == nil {
-		aside, err = putInPlace(made, path)
+		moved, err = putInPlace(made, path)
 	}
 	if err == nil {
-		return aside, nil
+		return moved, nil
 	}
 	_ = os.Remove(made)
 	if errors.Is(err, unix.EXDEV) {
@@ -108,7 +108,7 @@ func handOver(dir *os.File, uid, gid int) error {
 }
 
 // putInPlace renames a folder to path; what stands there gets the name that is returned.
-func putInPlace(made, path string) (aside string, err error) {
+func putInPlace(made, path string) (moved string, err error) {
 	err = unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
 	switch {
 	case errors.Is(err, unix.EEXIST):
@@ -120,9 +120,9 @@ func putInPlace(made, path string) (aside string, err error) {
 	if err = unix.Rename(made, path); err == nil || errors.Is(err, unix.ENOENT) {
 		return "", err
 	}
-	aside = path + "." + rand.Text()
-	if err = unix.Rename(path, aside); err != nil {
+	moved = path + "." + rand.Text()
+	if err = unix.Rename(path, moved); err != nil {
 		return "", err
 	}
-	return aside, unix.Rename(made, path)
+	return moved, unix.Rename(made, path)
 }

@@ -111,14 +111,14 @@ func (f *folders) ownTmpDir(t Task, a Account) error {
 	return f.takePlace(t, a, f.tmpDir(t))
 }
 
-// takePlace makes a folder of the owner's where the mom may put aside what stands there, and
+// takePlace makes a folder of the owner's where the mom may rename what stands there, and
 // tells whose that was.
 func (f *folders) takePlace(t Task, a Account, dir string) error {
-	aside, err := proc.MakeDirFor(f.owners.owner(a), dir)
-	if err != nil || aside == "" {
+	moved, err := proc.MakeDirFor(f.owners.owner(a), dir)
+	if err != nil || moved == "" {
 		return err
 	}
-	f.lines.Job(pbs.LogError|pbs.LogSecurity, t.Key.Job, fmt.Sprintf("%s was taken by %s before the job started; what stood there is %s now", dir, whose(aside), aside))
+	f.lines.Job(pbs.LogError|pbs.LogSecurity, t.Key.Job, fmt.Sprintf("%s was taken by %s before the job started; what stood there is %s now", dir, whose(moved), moved))
 	return nil
 }
 

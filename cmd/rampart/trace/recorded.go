@@ -19,7 +19,7 @@ import (
 func (r *records) gone(id, why string) {
 	drop := func(one *recorded) {
 		if !one.dropped && !one.whole && one.runs == 0 {
-			if one.dropped = true; one.aside {
+			if one.dropped = true; one.displaced {
 				delete(r.of, one.job.Name)
 			}
 			r.troubles.add(r.in.name, r.in.line, why, ": job "+one.job.Name, true)
@@ -150,8 +150,8 @@ func (r *records) started(id string, written time.Time, f map[string]string, bad
 	if one.runs++; one.runs == 1 {
 		one.job.Began = pbs.Time(second) * pbs.Time(time.Second)
 	}
-	if one.aside {
-		one.aside = false
+	if one.displaced {
+		one.displaced = false
 		r.troubles.add(one.job.File, one.job.Line, "it has waited behind very many", ": job "+id+" is taken to have been queued when it began", false)
 		one.job.Submit, one.job.Eligible = one.began, 0
 		r.put(one)

@@ -43,7 +43,7 @@ type recorded struct {
 	runs      int
 	whole     bool
 	dropped   bool // it cannot be replayed
-	aside     bool // it waits behind so many that it is not among them any more
+	displaced bool // it waits behind so many that it is not among them any more
 }
 
 // Times are recorded in seconds, but in the order in which things happened: records of the same second follow each other. What starts
@@ -115,7 +115,7 @@ func (r *records) next() (*Job, error) {
 			one := r.window[0]
 			r.window[0] = nil
 			r.window = r.window[1:]
-			if one.aside = !one.whole && !one.dropped && !r.ended && one.runs == 0; one.aside {
+			if one.displaced = !one.whole && !one.dropped && !r.ended && one.runs == 0; one.displaced {
 				continue
 			}
 			delete(r.of, one.job.Name)
