@@ -22,7 +22,7 @@ import (
 type jobEnd struct {
 	ctx      context.Context
 	up, down chan *api.Frame
-	refuse   error
+	refusal  chan error
 }
 
 func (e *jobEnd) Send(m *api.TerminalUp) error {
@@ -35,10 +35,9 @@ func (e *jobEnd) Send(m *api.TerminalUp) error {
 }
 
 func (e *jobEnd) Receive() (*api.TerminalDown, error) {
-	if e.refuse != nil {
-		return nil, e.refuse
-	}
 	select {
+	case err := <-e.refusal:
+		return nil, err
 	case f, ok := <-e.down:
 		if ok {
 			return &api.TerminalDown{Frame: f}, nil
@@ -93,7 +92,7 @@ func sitAtDisplay(t *testing.T, ctx context.Context, key []byte) *seat {
 	}
 	s.viewer = v
 	go v.serve(ctx, "1.srv", func(ctx context.Context) terminalStream {
-		e := &jobEnd{ctx: ctx, up: make(chan *api.Frame, 1), down: make(chan *api.Frame)}
+		e := &jobEnd{ctx: ctx, up: make(chan *api.Frame, 1), down: make(chan *api.Frame), refusal: make(chan error)}
 		select {
 		case s.opened <- e:
 		case <-ctx.Done():
@@ -179,7 +178,8 @@ func TestViewer_ComesBack(t *testing.T) {
 		if took := time.Since(begun); took > attachAgainMost {
 			t.Errorf("it comes back after %v", took)
 		}
-		e.refuse = pbs.Refuse(pbs.BadState)
+		<-e.up
+		e.refusal <- pbs.Refuse(pbs.BadState)
 		select {
 		case <-s.opened:
 			t.Error("it asks again a job that has ended")

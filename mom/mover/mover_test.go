@@ -268,6 +268,14 @@ func TestPut_Ghost(t *testing.T) {
 		{nil, "old"},
 	} {
 		inPair(t, transport.RoleMom, func(t *testing.T, p *pair) {
+			var over atomic.Bool
+			permit := p.permit
+			p.permit = func() (*api.PermitReply, error) {
+				if over.Load() {
+					return nil, c.over
+				}
+				return permit()
+			}
 			stream := p.mover.client(&api.LocateReply{Address: "hostb:15002", Host: "hostb", Role: "mom"}).Put(t.Context())
 			send := func(m *api.PutRequest) {
 				t.Helper()
@@ -279,9 +287,7 @@ func TestPut_Ghost(t *testing.T) {
 			send(&api.PutRequest{What: &api.PutRequest_Entry{Entry: wire(files.Entry{Path: "a", Kind: files.File, Mode: 0o600, Size: 3})}})
 			send(&api.PutRequest{What: &api.PutRequest_Data{Data: []byte("old")}})
 			time.Sleep(2 * permitFor)
-			if c.over != nil {
-				p.permit = func() (*api.PermitReply, error) { return nil, c.over }
-			}
+			over.Store(c.over != nil)
 			lay(t, p.there+"/b", []byte("new"))
 			send(&api.PutRequest{What: &api.PutRequest_End{End: &api.FilesEnd{}}})
 			reply, err := stream.CloseAndReceive()

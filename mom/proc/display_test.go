@@ -59,9 +59,8 @@ func shown(t *testing.T, do func(s *session, at *door)) {
 
 func TestDisplay_EachProgramHasAViewer(t *testing.T) {
 	shown(t, func(s *session, at *door) {
-		first, second := at.program(), at.program()
-		for i, program := range []net.Conn{first, second} {
-			v := viewer(s)
+		for i := range 2 {
+			program, v := at.program(), viewer(s)
 			if f, err := ReadFrame(v); err != nil || f.Kind != FrameDisplay {
 				t.Fatalf("viewer %d is told %v, %v", i, f, err)
 			}
