@@ -2,6 +2,7 @@ package sched
 
 import (
 	"slices"
+	"sort"
 	"time"
 
 	"rampart/fsm/attr"
@@ -67,22 +68,20 @@ func (c *cycle) placeShrunk(j *state.Job, cl *class) (placed string, long pbs.Ti
 	return where.String(), long, ok, fits
 }
 
-// mostShrinks bounds the lengths that are tried for one job.
-const mostShrinks = 32
-
 // shrinkAhead is placeBeside for a job that ends when something begins: as late as it can, but not before it has run for
-// its least time.
+// its least time. What fits for some time fits for less, so of very many beginnings few are tried.
 func (c *cycle) shrinkAhead(j *state.Job, cl *class, least, most pbs.Time) (placed spec.ExecVnode, long pbs.Time, ok bool) {
 	begins := c.future.beginning(c.future.end(j, most))
-	for i, at := range slices.Backward(begins) {
-		if long = at - c.now; long < least || i < len(begins)-mostShrinks {
-			break
+	begins = slices.DeleteFunc(begins, func(at pbs.Time) bool { return at-c.now < least })
+	long = most
+	sort.Search(len(begins), func(i int) bool {
+		where, fits, _ := c.placeBeside(j, cl, begins[i]-c.now)
+		if fits {
+			placed, long, ok = where, begins[i]-c.now, true
 		}
-		if placed, ok, _ = c.placeBeside(j, cl, long); ok {
-			return placed, long, true
-		}
-	}
-	return nil, most, false
+		return !fits
+	})
+	return placed, long, ok
 }
 
 // shrunk returns what sets the walltime of a shrink-to-fit job that starts, and tells of it.

@@ -71,3 +71,32 @@ func TestShrink_BesideATopJob(t *testing.T) {
 		t.Errorf("it runs with walltime=%q", got)
 	}
 }
+
+// However many top jobs are ahead, it ends before the first one that it would delay.
+func TestShrink_BeforeManyTopJobs(t *testing.T) {
+	b := newBench(t)
+	b.raise()
+	b.host("hosta", "hosta:ncpus=4,mem=8gb")
+	b.scheduler("strict_ordering=True")
+	b.limit("backfill_depth=100")
+	b.submit("select=1:ncpus=2 walltime=1:00:00")
+	b.run()
+	for range 50 {
+		b.submit("select=1:ncpus=3 walltime=1:00:00")
+	}
+	for request, want := range map[string]string{
+		"select=1:ncpus=2 min_walltime=10:00":   "walltime=01:00:00",    // beside the run alone
+		"select=1:ncpus=2 min_walltime=1:10:00": "none",                 // a top job comes before that
+		"select=1:ncpus=1 min_walltime=10:00":   "walltime=43800:00:00", // beside all of them
+	} {
+		id := b.submit(request)
+		got, ok := walltimes(b.plan())[id.Number()]
+		if !ok {
+			got = "none"
+		}
+		if got != want {
+			t.Errorf("%s: it starts with %q, want %q", request, got, want)
+		}
+		b.do(&command.DeleteJob{Job: id, Force: true})
+	}
+}
