@@ -67,7 +67,7 @@ func (p *Planner) Foreseen(v *state.View, now pbs.Time) (lines []string) {
 			users, alone, host := s.Use(h.From, h.Until)
 			line := fmt.Sprintf("%+v: %d %v %v", *h, users, alone, host)
 			for _, it := range h.Items {
-				line += fmt.Sprint(" ", s.Held(it.Resource, h.From, h.Until), s.Rise(it.Resource, h.From, h.Until), s.HeldOf(calendar.Likely, it.Resource, h.From, h.Until))
+				line += fmt.Sprint(" ", s.Held(it.Resource, h.From, h.Until), s.HeldOf(calendar.Likely, it.Resource, h.From, h.Until))
 			}
 			lines = append(lines, line)
 		}

@@ -42,6 +42,24 @@ func TestTop_BeforeAnother(t *testing.T) {
 	}
 }
 
+// What a top job has when another one starts does not count again for what a reservation is to have later.
+func TestTop_BesideAnotherAndAReservation(t *testing.T) {
+	b := newBench(t)
+	b.raise()
+	b.scheduler("strict_ordering=True")
+	b.limit("backfill_depth=2")
+	b.host("hosta", "hosta:ncpus=6")
+	c := &clock{b, start}
+	c.reserve("select=1:ncpus=3", 3600, 3*3600)
+	b.submit("select=1:ncpus=6 walltime=01:00:00")
+	c.begin()
+	b.submit("select=1:ncpus=5 walltime=01:00:00")
+	b.submit("select=1:ncpus=1 walltime=05:00:00")
+	if got := told(b.plan()); strings.Count(got, " start +1h0m0s on ") != 2 {
+		t.Errorf("both fit in an hour:\n%s", got)
+	}
+}
+
 // A job that fits, but only where it delays a top job, has one of a lower level preempted without which it does not.
 func TestPreempt_ForWhatATopJobIsToHave(t *testing.T) {
 	for long, want := range map[string]string{"02:00:00": "0:S||[]", "10:00:00": "0:S||[]", "00:50:00": "|3|[]"} {

@@ -152,15 +152,15 @@ func (win *window) use(v *calendar.Vnode) (users int, alone, host bool) {
 	return users, alone, host
 }
 
-// missing returns what a vnode does not have for the whole of the window.
+// missing returns what a vnode does not have for the whole of the window. What is held at its beginning the world has given away, to top
+// jobs, too.
 func (win *window) missing(v *calendar.Vnode, resource string) int64 {
-	held := v.RiseOf
-	if win.whole {
-		held = v.HeldOf
-	}
-	most := held(win.count(), resource, win.from, win.last)
+	most := v.HeldOf(win.count(), resource, win.from, win.last)
 	if win.plans(v) {
-		most = max(most, held(calendar.Planned, resource, win.from, win.expected))
+		most = max(most, v.HeldOf(calendar.Planned, resource, win.from, win.expected))
+	}
+	if !win.whole {
+		most -= v.HeldOf(win.count()|calendar.Planned, resource, win.from, win.from+1)
 	}
 	return most
 }

@@ -322,11 +322,6 @@ func (v *Vnode) Held(resource string, from, until pbs.Time) int64 {
 	return v.HeldOf(All, resource, from, until)
 }
 
-// Rise returns how much more of a resource is held at most in a time than at its beginning.
-func (v *Vnode) Rise(resource string, from, until pbs.Time) int64 {
-	return v.RiseOf(All, resource, from, until)
-}
-
 // Use tells how many use the vnode at most at an instant of a time, and whether one of them has the vnode, or its host, for itself.
 func (v *Vnode) Use(from, until pbs.Time) (users int, alone, host bool) {
 	return v.UseOf(All, from, until)
@@ -336,12 +331,6 @@ func (v *Vnode) Use(from, until pbs.Time) (users int, alone, host bool) {
 func (v *Vnode) HeldOf(c Count, resource string, from, until pbs.Time) int64 {
 	p := v.held(c, resource)
 	return p.most(from, until)
-}
-
-// RiseOf is Rise of what counts.
-func (v *Vnode) RiseOf(c Count, resource string, from, until pbs.Time) int64 {
-	p := v.held(c, resource)
-	return p.most(from, until) - p.most(from, from+1)
 }
 
 // UseOf is Use of what counts.

@@ -66,10 +66,6 @@ func check(t *rapid.T, v *calendar.Vnode, n *naive) {
 			if got := v.HeldOf(c, resource, from, until); got != held {
 				t.Fatalf("%d: %s held in [%d,%d): %d, want %d", c, resource, from, until, got, held)
 			}
-			first, _, _, _ := n.at(c, resource, from)
-			if got := v.RiseOf(c, resource, from, until); got != held-first {
-				t.Fatalf("%d: %s rises in [%d,%d) by %d, want %d", c, resource, from, until, got, held-first)
-			}
 			if u, a, h := v.UseOf(c, from, until); u != users || a != alone || h != host {
 				t.Fatalf("%d: use in [%d,%d): %d %v %v, want %d %v %v", c, from, until, u, a, h, users, alone, host)
 			}
@@ -143,8 +139,5 @@ func TestVnode_Touching(t *testing.T) {
 		if got := v.Held("ncpus", c.from, c.until); got != int64(c.want) {
 			t.Errorf("[%d,%d): %d, want %d", c.from, c.until, got, c.want)
 		}
-	}
-	if got := v.Rise("ncpus", 15, 30); got != 0 {
-		t.Errorf("rises by %d where one takes the place of the other", got)
 	}
 }
