@@ -16,8 +16,12 @@ import (
 	"rampart/transport/x11"
 )
 
-// keyLength is the length of the key that a job's programs get, in bytes.
-const keyLength = 16
+const (
+	// keyLength is the length of the key that a job's programs get, in bytes.
+	keyLength = 16
+	// firstWords is how long a program may take to say who it is: anybody on the job's host may connect, and say nothing.
+	firstWords = 10 * time.Second
+)
 
 // A Viewer shows the programs of an interactive job at the display of whoever waits for it. The programs know a key that is good for the
 // way here only; that of the display stays on this host.
@@ -60,7 +64,7 @@ func (v *Viewer) serve(ctx context.Context, job string, open func(context.Contex
 			pause = attachAgain / 2
 			go func() {
 				defer leave()
-				v.show(each, stream)
+				v.show(each, end, stream)
 			}()
 			continue
 		}
@@ -91,10 +95,12 @@ func await(stream terminalStream, job string) error {
 	}
 }
 
-// show connects a program to the display until one of them ends.
-func (v *Viewer) show(ctx context.Context, stream terminalStream) {
+// show connects a program to the display until one of them ends; cut ends the stream.
+func (v *Viewer) show(ctx context.Context, cut func(), stream terminalStream) {
 	p := &program{stream: stream}
+	late := time.AfterFunc(firstWords, cut)
 	server, err := v.connect(ctx, p)
+	late.Stop()
 	if err != nil {
 		fmt.Fprintf(v.env.Stderr, "display %s: %v\r\n", v.display, err)
 		return

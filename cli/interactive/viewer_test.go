@@ -54,8 +54,8 @@ func (e *jobEnd) says(data []byte) {
 	e.down <- &api.Frame{Kind: api.FrameKind_FRAME_KIND_OUTPUT, Data: data}
 }
 
-// firstWords are those of a program with a key.
-func firstWords(key []byte) []byte {
+// saying returns the first words of a program with a key.
+func saying(key []byte) []byte {
 	head := []byte{'l', 0, 11, 0, 0, 0, byte(len(x11.Cookie)), 0, byte(len(key)), 0, 0, 0}
 	text := append([]byte(x11.Cookie+"\x00\x00"), key...)
 	return append(append(head, text...), make([]byte, -len(key)&3)...)
@@ -119,9 +119,9 @@ func TestViewer_ExchangesKeys(t *testing.T) {
 				t.Fatalf("the job is asked %v", f)
 			}
 			e.down <- &api.Frame{Kind: api.FrameKind_FRAME_KIND_DISPLAY}
-			e.says(append(firstWords(grant.Key), "draw"...))
+			e.says(append(saying(grant.Key), "draw"...))
 			server := <-s.servers
-			want := append(firstWords(own), "draw"...)
+			want := append(saying(own), "draw"...)
 			got := make([]byte, len(want))
 			if _, err := io.ReadFull(server, got); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("the display hears %q, %v; want %q", got, err, want)
@@ -150,7 +150,7 @@ func TestViewer_TurnsAwayOthers(t *testing.T) {
 		e := <-s.opened
 		<-e.up
 		e.down <- &api.Frame{Kind: api.FrameKind_FRAME_KIND_DISPLAY}
-		e.says(firstWords([]byte("guessed and tried")))
+		e.says(saying([]byte("guessed and tried")))
 		server := <-s.servers
 		if n, err := server.Read(make([]byte, 1)); err != io.EOF {
 			t.Errorf("the display hears %d bytes, %v", n, err)
@@ -158,6 +158,22 @@ func TestViewer_TurnsAwayOthers(t *testing.T) {
 		synctest.Wait()
 		if !strings.Contains(s.said.String(), x11.ErrWrongKey.Error()) {
 			t.Errorf("said %q", s.said)
+		}
+	})
+}
+
+// One that says nothing keeps its connection, and that to the display, for a while only.
+func TestViewer_WaitsForNobodyForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s := sitAtDisplay(t, ctx, nil)
+		e := <-s.opened
+		<-e.up
+		e.down <- &api.Frame{Kind: api.FrameKind_FRAME_KIND_DISPLAY}
+		server, begun := <-s.servers, time.Now()
+		if n, err := server.Read(make([]byte, 1)); err != io.EOF || time.Since(begun) != firstWords {
+			t.Errorf("after %v the display hears %d bytes, %v", time.Since(begun), n, err)
 		}
 	})
 }

@@ -105,7 +105,7 @@ func (f *future) before(s span) (m met) {
 	return m
 }
 
-// coming returns the times at which a reservation begins, or a top job starts, before the end of a span, sorted.
+// beginning returns the times at which a reservation begins, or a top job starts, before the end of a span, sorted.
 func (f *future) beginning(s span) []pbs.Time {
 	m := f.before(s)
 	all := slices.Concat(f.begins[:m.reservations], f.starts[:m.jobs])
