@@ -126,7 +126,7 @@ func (o *Outlook) tops() iter.Seq2[*state.Job, spec.ExecVnode] {
 			return
 		}
 		for j := range o.view.Jobs() {
-			if !j.Startable() {
+			if !j.Startable() || !j.IsTop() { // what was foretold of one that is none any more stays, and is kept by nobody
 				continue
 			}
 			text, _ := j.Attrs.Get("estimated", "exec_vnode")

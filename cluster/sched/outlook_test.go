@@ -11,6 +11,7 @@ import (
 
 	"rampart/cluster/sched"
 	"rampart/cluster/sched/calendar"
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -103,6 +104,30 @@ func TestOutlook_Fits(t *testing.T) {
 	}
 	if got := c.fit(id, string(resv)); got != "0 (hosta:ncpus=8)" {
 		t.Errorf("without the reservation that runs: %s", got)
+	}
+}
+
+// What was foretold of a job that is no top job any more is shown still, and kept by nobody: others are not told of it.
+func TestOutlook_NoTopJobAnyMore(t *testing.T) {
+	c := newClock(t)
+	c.raise()
+	c.host("hosta", "hosta:ncpus=8")
+	c.scheduler("strict_ordering=True")
+	c.submit("select=1:ncpus=8 walltime=3600")
+	c.begin()
+	wide := c.submit("select=1:ncpus=8 walltime=3600")
+	c.begin()
+	id := c.submit("select=1:ncpus=1 walltime=3600")
+	if got := c.fit(id, ""); got != "7200 (hosta:ncpus=1)" {
+		t.Errorf("behind the top job: %s", got)
+	}
+	c.must(&command.AlterJob{Job: wide, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "topjob_ineligible", Value: "True"}}}})
+	c.begin()
+	if j, _ := c.store.View().Job(wide); j.IsTop() || j.EstimatedStart() == 0 {
+		t.Fatalf("top %v, start %v", j.IsTop(), j.EstimatedStart())
+	}
+	if got := c.fit(id, ""); got != "3600 (hosta:ncpus=1)" {
+		t.Errorf("when it is none: %s", got)
 	}
 }
 

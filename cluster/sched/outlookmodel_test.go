@@ -73,7 +73,7 @@ func newNaive(v *state.View, now pbs.Time, about pbs.JobID, without string) *nai
 		text, _ := j.Attrs.Get("estimated", "exec_vnode")
 		placed, err := spec.ParseExecVnode(text)
 		at := j.EstimatedStart()
-		if text == "" || err != nil || j.ID == about || !j.Startable() || at <= now {
+		if text == "" || err != nil || j.ID == about || !j.Startable() || !j.IsTop() || at <= now {
 			continue
 		}
 		sharing := j.Placement().Sharing
