@@ -119,7 +119,7 @@ func (c *cycle) keepAll(about *state.Job) {
 	}
 }
 
-// tops yields the top jobs with the vnodes that they were promised.
+// tops yields the top jobs with the vnodes that they were promised; those of an array are of the subjob that is to start next.
 func (o *Outlook) tops() iter.Seq2[*state.Job, spec.ExecVnode] {
 	return func(yield func(*state.Job, spec.ExecVnode) bool) {
 		if !o.planner.order.strict && o.planner.order.starve == 0 {
@@ -131,7 +131,7 @@ func (o *Outlook) tops() iter.Seq2[*state.Job, spec.ExecVnode] {
 			}
 			text, _ := j.Attrs.Get("estimated", "exec_vnode")
 			placed, err := spec.ParseExecVnode(text)
-			if text == "" || err != nil || j.Array != nil || j.EstimatedStart() <= o.now {
+			if text == "" || err != nil || j.EstimatedStart() <= o.now {
 				continue
 			}
 			if !yield(j, placed) {

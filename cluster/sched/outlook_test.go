@@ -131,6 +131,39 @@ func TestOutlook_NoTopJobAnyMore(t *testing.T) {
 	}
 }
 
+// The next subjob of an array that is a top job has its place kept, as a job has.
+func TestOutlook_TopArray(t *testing.T) {
+	c := newClock(t)
+	c.raise()
+	c.host("hosta", "hosta:ncpus=8")
+	c.scheduler("strict_ordering=True")
+	run := c.submit("select=1:ncpus=4 walltime=600")
+	c.begin()
+	array := c.submit("select=1:ncpus=8 walltime=300 array=1-3")
+	c.begin()
+	id := c.submit("select=1:ncpus=4 walltime=3600")
+	short := c.submit("select=1:ncpus=4 walltime=600")
+	if j, _ := c.store.View().Job(array); !j.IsTop() {
+		t.Fatal("the array is no top job")
+	}
+	want := fmt.Sprintf("running job %s 0..600 ncpus=4; top job %s 600..900 ncpus=8", run, array)
+	if got := c.holds("hosta"); got != want {
+		t.Errorf("holds\n%s\nwant\n%s", got, want)
+	}
+	if got := c.fit(id, ""); got != "900 (hosta:ncpus=4)" {
+		t.Errorf("behind the array: %s", got)
+	}
+	if got := c.fit(short, ""); got != "0 (hosta:ncpus=4)" {
+		t.Errorf("before the array: %s", got)
+	}
+	if got := c.fit(array, ""); got != "600 (hosta:ncpus=8)" {
+		t.Errorf("of the array: %s", got)
+	}
+	if got := c.told(id); !strings.HasPrefix(got, "Job would conflict with reservation or top job| starts 900 on (hosta:ncpus=4)") {
+		t.Errorf("why: %s", got)
+	}
+}
+
 // What is told of an early end is what comes of it.
 func TestProperty_Outlook(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {

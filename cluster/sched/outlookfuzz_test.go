@@ -63,7 +63,8 @@ func drawWorld(r *rapid.T) *modelWorld {
 			at := rapid.IntRange(1, 100).Draw(r, "start")
 			w.reserve(request, min(a.seconds, 60), at, at+60+rapid.IntRange(0, 60).Draw(r, "apart"))
 		} else {
-			w.submit(w.drawAsk(r).request())
+			array := rapid.SampledFrom([]string{"", "", " array=1-3", " array=1-4 most=1"}).Draw(r, "array")
+			w.submit(w.drawAsk(r).request() + array)
 		}
 		w.begin()
 		w.wait(rapid.IntRange(1, 20).Draw(r, "seconds"))
@@ -126,7 +127,7 @@ func outlookByModel(r *rapid.T) {
 	w := drawWorld(r)
 	for range 3 {
 		a := w.drawAsk(r)
-		id := w.submit(a.request())
+		id := w.submit(a.request() + rapid.SampledFrom([]string{"", "", " array=1-3"}).Draw(r, "array"))
 		ends := []string{"", "99.srv"}
 		for j := range w.store.View().Running() {
 			ends = append(ends, string(j.ID))
