@@ -15,7 +15,7 @@ import (
 // numbered are the chapters of the specification whose cases are all shown by tests, and how
 // many each has. The test of a case names it: a script in its file name or its text, a Go test
 // in its comment or its table.
-var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6, "RD": 42, "RK": 15, "RG": 5, "RU": 12, "HK": 11, "RS": 21, "RC": 2, "RV": 79, "RSV": 60}
+var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6, "RD": 42, "RK": 15, "RG": 5, "RU": 12, "HK": 11, "RS": 21, "RC": 2, "RV": 79, "RSV": 62}
 
 // simulated are the folders of the scenarios that rampart sim plays with three replicas, by the chapter of which they have every case.
 var simulated = map[string][]string{
@@ -51,7 +51,8 @@ func TestCases_EachHasATest(t *testing.T) {
 // made of jobs; hooks; outages.
 var kindsOfReservations = [][2]int{{1, 7}, {8, 15}, {16, 20}, {21, 27}, {28, 30}, {31, 34}, {35, 41}, {42, 45}, {46, 56}, {57, 59}, {60, 63}, {64, 69}, {70, 72}, {74, 79}}
 
-// TestCases_Real fails unless the short tests play a third of the cases of reservations on real clusters, and one of each kind.
+// TestCases_Real fails unless the short tests play a third of the cases of reservations, of either kind, on real clusters, and one of each
+// sort of advance ones.
 func TestCases_Real(t *testing.T) {
 	endings := []string{"reservationoutage_test.go"}
 	for _, names := range realReservations {
@@ -59,22 +60,32 @@ func TestCases_Real(t *testing.T) {
 			endings = append(endings, filepath.Join("reservations", name+".txtar"))
 		}
 	}
-	named, sum := casesNamed(t, ".", endings...), 0
+	advance := casesNamed(t, ".", endings...)
 	for _, kind := range kindsOfReservations {
-		before := sum
-		for n := kind[0]; n <= kind[1]; n++ {
-			if named[fmt.Sprint("RV", n)] {
-				sum++
-			}
-		}
-		if sum == before {
+		if count(advance, "RV", kind[0], kind[1]) == 0 {
 			t.Errorf("no real cluster plays any of RV-%d to RV-%d", kind[0], kind[1])
 		}
 	}
-	if all := numbered["RV"]; 3*sum < all {
-		t.Errorf("real clusters play %d of %d cases", sum, all)
+	reserving := casesNamed(t, "testdata", filepath.Join("reserving", "now.txtar"), filepath.Join("testdata", "lsf.txtar"))
+	for chapter, named := range map[string]map[string]bool{"RV": advance, "RSV": reserving} {
+		all := numbered[chapter]
+		sum := count(named, chapter, 1, all)
+		if 3*sum < all {
+			t.Errorf("real clusters play %d of %d cases %s", sum, all, chapter)
+		}
+		t.Logf("%s: %d cases", chapter, sum)
 	}
-	t.Logf("%d cases", sum)
+}
+
+// count returns how many of the cases of a chapter between these numbers are named.
+func count(named map[string]bool, chapter string, first, last int) int {
+	sum := 0
+	for n := first; n <= last; n++ {
+		if named[fmt.Sprint(chapter, n)] {
+			sum++
+		}
+	}
+	return sum
 }
 
 // TestCases_Simulated fails for a case of a chapter that is to be simulated as a whole, and that no scenario names; and for one that has a

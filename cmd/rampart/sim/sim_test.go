@@ -19,7 +19,7 @@ import (
 
 // folders are where scenarios are that must come to their end: of the language, of the documents, and of
 // the cases of the specification that are about time, or that real clusters play, too.
-var folders = []string{"testdata", "../../../docs/examples/sim", "../../conformance/testdata/sim", "../../conformance/testdata/reservations"}
+var folders = []string{"testdata", "../../../docs/examples/sim", "../../conformance/testdata/sim", "../../conformance/testdata/reservations", "../../conformance/testdata/reserving"}
 
 // alone names the scenario that a process of this binary is to play, and nothing else.
 const alone = "RAMPART_TEST_SCENARIO"
