@@ -60,6 +60,9 @@ func Schedule(seed uint64) Scenario {
 	case 6:
 		return booked(seed)
 	case 2:
+		if choices(seed, "kind").IntN(2) == 0 {
+			return burdens(seed)
+		}
 		return kept(seed)
 	case 7:
 		return sick(seed)

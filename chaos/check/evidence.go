@@ -8,31 +8,32 @@ import (
 
 // Evidence is all that a run left behind.
 type Evidence struct {
-	History  History
-	Begun    time.Time     // from which all times but those of the history count; zero: they count from the same moment
-	Lag      time.Duration // how much later those of the history count
-	Runs     []Run         // programs that were started, on all hosts
-	OwnBook  bool          // programs wrote Runs themselves: one that was killed at once left no word
-	Replicas []Replica     // as they were at the end, after all was healed and at rest
-	Views    []Digest      // seen on the way
-	Moves    []Move        // seen on the way
-	Struck   []string      // the faults that took effect
-	Blows    []Blow        // and when, the ends of others too
-	Restored int           // how often a replica took its state from a snapshot
-	Fences   []Fence       // that fell
-	Vacated  []Vacated     // hosts that running jobs have given back
-	Stood    []Stood       // times in which jobs were suspended
-	Asked    map[Wish]int  // how often the world has asked for something, besides the clients of the history
-	Killed   []string      // the kinds of commands at which a leader was killed
-	Hits     []Hit         // hosts of jobs that were lost at a command about the job
-	Missed   []Missed      // hosts that starts went on without
-	Downs    []string      // hosts found down that lived, by the word of gossip alone
-	Epochs   int           // that began since a majority was lost
-	Loss     *Loss         // what no survivor of that had; nil: nothing
-	Waits    []Wait        // of jobs for which a fit host had room, since the first host was not fit any more
-	Bookings []Booking     // the reservations that there were
-	Kept     Kept          // what jobs kept that waited
-	Lies     int           // members of whom gossip told a replica what is not so
+	History    History
+	Begun      time.Time     // from which all times but those of the history count; zero: they count from the same moment
+	Lag        time.Duration // how much later those of the history count
+	Runs       []Run         // programs that were started, on all hosts
+	OwnBook    bool          // programs wrote Runs themselves: one that was killed at once left no word
+	Replicas   []Replica     // as they were at the end, after all was healed and at rest
+	Views      []Digest      // seen on the way
+	Moves      []Move        // seen on the way
+	Struck     []string      // the faults that took effect
+	Blows      []Blow        // and when, the ends of others too
+	Restored   int           // how often a replica took its state from a snapshot
+	Fences     []Fence       // that fell
+	Vacated    []Vacated     // hosts that running jobs have given back
+	Stood      []Stood       // times in which jobs were suspended
+	Asked      map[Wish]int  // how often the world has asked for something, besides the clients of the history
+	Killed     []string      // the kinds of commands at which a leader was killed
+	Hits       []Hit         // hosts of jobs that were lost at a command about the job
+	Missed     []Missed      // hosts that starts went on without
+	Downs      []string      // hosts found down that lived, by the word of gossip alone
+	Epochs     int           // that began since a majority was lost
+	Loss       *Loss         // what no survivor of that had; nil: nothing
+	Waits      []Wait        // of jobs for which a fit host had room, since the first host was not fit any more
+	Bookings   []Booking     // the reservations that there were
+	Kept       Kept          // what jobs kept that waited
+	Overloaded Overloaded    // jobs that load has suspended
+	Lies       int           // members of whom gossip told a replica what is not so
 }
 
 // A Blow is a fault that struck, or its end.

@@ -96,7 +96,7 @@ func trueSuspensions(e *Evidence) []string {
 					suspended = false
 				}
 			}
-			if n, most := countOf(books[job], "z"), e.History.tried(Suspend, job)+e.Asked[Wish{Suspend, job}]+e.preempted(job); n > most && !isSubjob(job) {
+			if n, most := countOf(books[job], "z"), e.History.tried(Suspend, job)+e.Asked[Wish{Suspend, job}]+e.preempted(job)+len(e.Overloaded.Stopped[job]); n > most && !isSubjob(job) {
 				f.add("%s on %s has %d z records of %d suspensions", job, r.Name, n, most)
 			}
 		}

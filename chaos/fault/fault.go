@@ -49,6 +49,8 @@ const (
 	Cure                        // every host can
 	StepClock                   // the clock of the target's host is set by the value
 	SetClocks                   // the clock of every host is right
+	Burden                      // the host of the target, a mom, has as many processes to run in a minute (r1m) as the value says
+	Relieve                     // no host has any
 )
 
 // Illnesses are what hosts fall sick with, as values of Sicken.
@@ -68,6 +70,7 @@ var kindNames = [...]string{
 	Estrange: "estrange", Ambush: "ambush", SetFence: "set the fence", Slander: "slander", Vouch: "vouch for",
 	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover", Divide: "divide", Waylay: "waylay", Topple: "topple", Lag: "lag",
 	Stall: "stall", Flow: "flow", Sicken: "sicken", Cure: "cure", StepClock: "step the clock of", SetClocks: "set all clocks right",
+	Burden: "burden", Relieve: "relieve all",
 }
 
 // String returns the kind as a word.
@@ -80,7 +83,7 @@ func (k Kind) String() string {
 
 // Mends reports whether it is the end of another fault.
 func (k Kind) Mends() bool {
-	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence || k == Recover || k == Flow || k == Cure || k == SetClocks
+	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence || k == Recover || k == Flow || k == Cure || k == SetClocks || k == Relieve
 }
 
 // A Target is whom it hits; who that is, is decided when it strikes.
@@ -133,13 +136,13 @@ type Step struct {
 	Target Target
 	// Value is the kind of command of an Ambush, a Waylay or a Topple, and of what hits a mom then as a host of
 	// the job that the command is about (empty: at the time, as the world's mom); the seconds of SetFence;
-	// the kind of writes of a Stall (empty: all); the illness of a Sicken; the duration of a StepClock.
+	// the kind of writes of a Stall (empty: all); the illness of a Sicken; the duration of a StepClock; the load of a Burden.
 	Value string
 }
 
 // OfJob reports whether the target is a host of the job that a command is about: its mother superior is 0.
 func (s Step) OfJob() bool {
-	return s.Target.Role == Mom && s.Value != "" && s.Kind != Ambush && s.Kind != Sicken
+	return s.Target.Role == Mom && s.Value != "" && s.Kind != Ambush && s.Kind != Sicken && s.Kind != Burden
 }
 
 // String returns the step as one line.
@@ -148,11 +151,11 @@ func (s Step) String() string {
 	switch s.Kind {
 	case Ambush:
 		return text + " the leader at " + s.Value
-	case SetClocks:
+	case SetClocks, Relieve:
 		return text
 	case SetFence:
 		return text + fmt.Sprintf(" to %q", s.Value)
-	case Stall, Sicken, StepClock:
+	case Stall, Sicken, StepClock, Burden:
 		return strings.TrimSpace(text + " " + s.Target.String() + " " + s.Value)
 	}
 	if s.OfJob() {

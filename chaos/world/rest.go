@@ -22,6 +22,7 @@ func (w *World) Rest(ctx context.Context, limit time.Duration) error {
 	w.flow()
 	w.cure()
 	w.setClocks()
+	w.relieve()
 	w.connect()
 	w.Restart()
 	w.thaw(fault.Target{})

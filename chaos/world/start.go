@@ -176,10 +176,13 @@ func (w *World) makeQueue(ctx context.Context) error {
 			{Name: "queue_type", Value: "Execution"}, {Name: "enabled", Value: "True"}, {Name: "started", Value: "True"},
 		},
 	}))
+	if err != nil {
+		return err
+	}
 	var more []*api.Attribute
 	switch size := w.config.Size; {
-	case err != nil:
-		return err
+	case size.Busy:
+		return w.makeBusy(ctx)
 	case size.Express:
 		more = []*api.Attribute{{Name: "Priority", Value: "200"}}
 	case size.Keeps:

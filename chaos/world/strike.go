@@ -46,6 +46,10 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 		return s.String(), w.cure()
 	case fault.SetClocks:
 		return s.String(), w.setClocks()
+	case fault.Burden:
+		return w.burden(s)
+	case fault.Relieve:
+		return s.String(), w.relieve()
 	}
 	if s.OfJob() {
 		return w.ambush(s)

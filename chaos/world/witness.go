@@ -35,6 +35,8 @@ func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outc
 				w.r.w.wentDown(index, string(c.Host))
 			case *command.KeepPending:
 				w.r.w.book.keeps(index, w.r.machine.View())
+			case *command.StopForLoad:
+				w.r.w.book.stops(index, w.r.machine.View(), c)
 			}
 			w.spring(index, command.NameOf(c), c)
 			if detail := w.detail(c); detail != "" {
