@@ -6,7 +6,6 @@ import (
 	"rampart/cluster/sched/calendar"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
-	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -24,7 +23,6 @@ type future struct {
 	own    []event         // of the vnodes that the cycle has changed, in their order; nil: they were not needed since
 	lefts  []left          // runs that are taken to be gone
 
-	places  map[*state.Reservation]spec.Place
 	tooLong map[*class]conflict
 	lasts   []*lasting // those that were used last come last
 	used    *world     // of the last one
@@ -40,7 +38,7 @@ type conflict struct {
 
 // newFuture returns what is known of times to come.
 func newFuture(k *kept, v *state.View, now pbs.Time) *future {
-	f := &future{view: v, now: now, kept: k, places: map[*state.Reservation]spec.Place{}}
+	f := &future{view: v, now: now, kept: k}
 	for range v.Sharers() {
 		f.pooled = true
 		break
@@ -267,10 +265,9 @@ func (f *future) endOf(j *state.Job) pbs.Time {
 // promise returns the hold of a reservation, false if it is over, and from when on it is another one. What has begun is held
 // as long as it is not given back, and what has not begun in its time is not held yet.
 func (f *future) promise(vn *state.Vnode, p *state.Promise) (h calendar.Hold, till pbs.Time, ok bool) {
-	place := f.placement(p.Reservation)
 	h = calendar.Hold{
 		From: p.From, Until: p.Until, Kind: calendar.Reservation, By: string(p.Reservation.ID),
-		Alone: p.Alone || vn.AloneFor(place), Host: p.Host || vn.HostAloneFor(place),
+		Alone: p.AloneOn(vn), Host: p.HostAloneOn(vn),
 	}
 	if p.Occurrence == 0 && begun(p.Reservation) {
 		h.From, h.Until = min(h.From, f.now), f.atLast(h.Until)
@@ -284,16 +281,6 @@ func (f *future) promise(vn *state.Vnode, p *state.Promise) (h calendar.Hold, ti
 		return h, f.now + 1, h.From < h.Until
 	}
 	return h, h.From, h.From < h.Until
-}
-
-// placement returns how a reservation wants to be placed. It is read once for all its vnodes.
-func (f *future) placement(r *state.Reservation) spec.Place {
-	place, known := f.places[r]
-	if !known {
-		place = r.Placement()
-		f.places[r] = place
-	}
-	return place
 }
 
 // atLast returns when something is given back that was to end at a time.

@@ -66,7 +66,7 @@ func newNaive(v *state.View, now pbs.Time, about pbs.JobID, without string) *nai
 			if string(p.Reservation.ID) == without {
 				continue
 			}
-			n.hold(m, p.From, p.Until, p.Items, true, p.Alone, p.Host)
+			n.hold(m, p.From, p.Until, p.Items, true, p.AloneOn(vn), p.HostAloneOn(vn))
 		}
 	}
 	for j := range v.Jobs() {

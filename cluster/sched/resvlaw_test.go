@@ -25,7 +25,8 @@ func TestProperty_NothingIsPromisedTwice(t *testing.T) {
 		for i := range 3 {
 			name := fmt.Sprintf("host%c", 'a'+i)
 			offer := func(vnode string) string {
-				return fmt.Sprintf("%s:ncpus=%d,mem=%dgb", vnode, rapid.IntRange(1, 6).Draw(r, "ncpus"), rapid.IntRange(1, 6).Draw(r, "mem"))
+				sharing := rapid.SampledFrom([]string{"default_shared", "default_shared", "default_shared", "default_excl", "default_exclhost", "force_excl", "force_exclhost", "ignore_excl"}).Draw(r, "sharing")
+				return fmt.Sprintf("%s:ncpus=%d,mem=%dgb,sharing=%s", vnode, rapid.IntRange(1, 6).Draw(r, "ncpus"), rapid.IntRange(1, 6).Draw(r, "mem"), sharing)
 			}
 			vnodes := []string{offer(name)}
 			if i == 0 {
@@ -139,7 +140,12 @@ func (c *clock) possible(resv *state.Reservation) bool {
 	}
 	for vn := range v.Vnodes() {
 		none := func(*state.Promise) bool { return false }
-		if vn.Flags == 0 && c.hostTaken(vn, from, until) == "" && v.Overbooked(vn, state.Hold{From: from, Until: until, Items: sel.Chunks[0].Items}, none) == nil {
+		claim := resv.Claim()
+		fits := vn.Flags == 0 && !v.HostInUse(vn, from) && c.hostTaken(vn, from, until) == "" && v.Overbooked(vn, state.Hold{From: from, Until: until, Items: sel.Chunks[0].Items, Alone: claim.AloneOn(vn)}, none) == nil
+		for other := range v.VnodesOf(vn.Host) {
+			fits = fits && (!claim.HostAloneOn(vn) || v.Overbooked(other, state.Hold{From: from, Until: until, Alone: true}, none) == nil)
+		}
+		if fits {
 			return true
 		}
 	}
@@ -178,7 +184,7 @@ func (c *clock) lawful(r *rapid.T) {
 			for p := range v.PromisesOf(vn.Name) {
 				if p.From <= at && at < p.Until {
 					add(p.Items)
-					users, alone = users+1, alone || p.Alone
+					users, alone = users+1, alone || p.AloneOn(vn)
 				}
 			}
 			if other := c.hostTaken(vn, at, at+1); other != "" && users > 0 {
@@ -202,7 +208,7 @@ func (c *clock) hostTaken(vn *state.Vnode, from, until pbs.Time) pbs.Reservation
 	}
 	for other := range v.VnodesOf(vn.Host) {
 		for p := range v.PromisesOf(other.Name) {
-			if other.Name != vn.Name && p.Host && p.Overlaps(from, until) && !own[p.Reservation.ID] {
+			if other.Name != vn.Name && p.HostAloneOn(other) && p.Overlaps(from, until) && !own[p.Reservation.ID] {
 				return p.Reservation.ID
 			}
 		}

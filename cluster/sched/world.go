@@ -160,7 +160,7 @@ func (n *node) read(vn *state.Vnode) {
 func (w *world) takesHost(vn *state.Vnode) bool {
 	return w.view.TakesHost(vn) || slices.ContainsFunc(vn.Reserved, func(res state.Reserved) bool {
 		r, ok := w.view.Reservation(res.Reservation)
-		return ok && vn.HostAloneFor(r.Placement())
+		return ok && r.Claim().HostAloneOn(vn)
 	})
 }
 

@@ -169,22 +169,25 @@ func serverHas(tx *state.Tx, r *state.Reservation, occurrences int) error {
 
 func vacantOn(tx *state.Tx, r *state.Reservation, n int, order []pbs.VnodeName, sums map[pbs.VnodeName]resource.List) error {
 	from, until := r.Times(n)
-	alone, host := r.Placement().Sharing == spec.Exclusive, r.Placement().Sharing == spec.ExclusiveHost
+	claim := r.Claim()
 	own := func(p *state.Promise) bool { return p.Reservation.ID == r.ID }
 	for _, name := range order {
 		v, ok := tx.Vnode(name)
 		if !ok {
 			return pbs.Refuse(pbs.UnknownNode)
 		}
-		hold := state.Hold{From: max(from, tx.Now()), Until: until, Items: sums[name], Alone: alone || host}
+		hold := state.Hold{From: max(from, tx.Now()), Until: until, Items: sums[name], Alone: claim.AloneOn(v)}
 		if short := tx.Overbooked(v, hold, own); short != nil && planted.Bug != planted.DoubleBooking {
 			return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", name, short.Error())
 		}
-		if !host {
+		if tx.HostInUse(v, hold.From) && planted.Bug != planted.DoubleBooking {
+			return pbs.Errorf(pbs.ResourceBusy, "vnode %s: a job has its host", name)
+		}
+		if !claim.HostAloneOn(v) {
 			continue
 		}
 		for other := range tx.VnodesOf(v.Host) {
-			hold.Items = nil
+			hold.Items, hold.Alone = nil, true
 			if short := tx.Overbooked(other, hold, own); other.HostWord() == v.HostWord() && short != nil {
 				return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", other.Name, short.Error())
 			}

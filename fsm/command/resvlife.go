@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -110,7 +109,7 @@ func begin(tx *state.Tx, r *state.Reservation) {
 	if err == nil {
 		for _, name := range order {
 			if v, ok := tx.Vnode(name); ok {
-				share := state.Reserved{Reservation: r.ID, Items: sums[name], Exclusive: alone(r)}
+				share := state.Reserved{Reservation: r.ID, Items: sums[name], Exclusive: r.Claim().AloneOn(v)}
 				if next, err := v.Reserve(share, tx); err == nil {
 					next.OverCommitted = tx.Exceeded(next) != nil
 					tx.PutVnode(next)
@@ -124,12 +123,6 @@ func begin(tx *state.Tx, r *state.Reservation) {
 	}
 	tx.PutReservation(r)
 	tx.Emit(state.Event{Kind: state.ReservationBegan, Reservation: r, By: system(tx)})
-}
-
-// alone reports whether a reservation has its vnodes without anybody else.
-func alone(r *state.Reservation) bool {
-	s := r.Placement().Sharing
-	return s == spec.Exclusive || s == spec.ExclusiveHost
 }
 
 func setStarted(tx *state.Tx, r *state.Reservation, on bool) {
@@ -235,7 +228,7 @@ func reshare(tx *state.Tx, r *state.Reservation, before string) error {
 		if _, has := v.ReservedFor(r.ID); has {
 			continue
 		}
-		next, err := v.Reserve(state.Reserved{Reservation: r.ID, Items: sums[name], Exclusive: alone(r)}, tx)
+		next, err := v.Reserve(state.Reserved{Reservation: r.ID, Items: sums[name], Exclusive: r.Claim().AloneOn(v)}, tx)
 		if err != nil {
 			return err
 		}

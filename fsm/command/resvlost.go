@@ -35,7 +35,7 @@ func tooSmall(tx *state.Tx, name pbs.VnodeName, r *state.Reservation) bool {
 	idle := *v
 	idle.Jobs = nil
 	later := func(p *state.Promise) bool { return !p.Reservation.Before(r) || !p.Reservation.Well() }
-	return tx.Overbooked(&idle, state.Hold{From: r.Start, Until: r.End, Items: sums[name]}, later) != nil
+	return tx.Overbooked(&idle, state.Hold{From: r.Start, Until: r.End, Items: sums[name], Alone: r.Claim().AloneOn(v)}, later) != nil
 }
 
 // judge says of a reservation whether it is degraded: it is while a vnode of it cannot be used, or is taken by a maintenance.

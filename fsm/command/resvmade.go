@@ -47,7 +47,7 @@ func (c *Reserve) ofJob(tx *state.Tx, m Meta, r *state.Reservation, res *state.R
 	next.Queue, next.Queued, next.Reservation, next.ReservedName = r.ID.Queue(), m.At, r.ID, r.Name()
 	for _, s := range tx.Stakes(j) {
 		held := s.Held()
-		share := state.Reserved{Reservation: r.ID, Items: held.Items, Exclusive: alone(r)}
+		share := state.Reserved{Reservation: r.ID, Items: held.Items, Exclusive: r.Claim().AloneOn(s.Vnode)}
 		less, err := s.Vnode.GiveBack(s.At, tx)
 		if err != nil {
 			return err
@@ -82,6 +82,9 @@ func stays(tx *state.Tx, j *state.Job, until pbs.Time) error {
 	for _, s := range tx.Stakes(j) {
 		held := s.Held()
 		hold := state.Hold{From: tx.Now(), Until: until, Items: held.Items, Alone: held.Exclusive}
+		if held.Exclusive && s.Vnode.HostAloneFor(j.Placement()) && tx.NeighborsPromised(s.Vnode, hold.From, hold.Until) {
+			return pbs.Errorf(pbs.ResourceBusy, "vnode %s: others of its host are reserved", s.Vnode.Name)
+		}
 		if short := tx.Overbooked(s.Vnode.Without([]int{s.At}), hold, nobody); short != nil {
 			return pbs.Errorf(pbs.ResourceBusy, "vnode %s is reserved: %s", s.Vnode.Name, short.Error())
 		}
@@ -274,7 +277,8 @@ func reserved(tx *state.Tx, q *state.Queue, j *state.Job) error {
 	if q.Reservation == "" || !ok {
 		return nil
 	}
-	if s := j.Placement().Sharing; (s == spec.Exclusive || s == spec.ExclusiveHost) && !alone(r) {
+	exclusive := func(p spec.Place) bool { return p.Sharing == spec.Exclusive || p.Sharing == spec.ExclusiveHost }
+	if exclusive(j.Placement()) && !exclusive(r.Placement()) {
 		return pbs.Refuse(pbs.ConflictingPlace)
 	}
 	j.Reservation, j.ReservedName = r.ID, r.Name()

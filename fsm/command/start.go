@@ -269,6 +269,9 @@ func leavesPromised(tx *state.Tx, j *state.Job, v *state.Vnode, held state.Vnode
 			return nil
 		}
 	}
+	if held.Exclusive && held.Reservation == "" && v.HostAloneFor(j.Placement()) && tx.NeighborsPromised(v, hold.From, hold.Until) {
+		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: others of its host are reserved", v.Name)
+	}
 	own := func(p *state.Promise) bool { return held.Reservation != "" && p.Reservation.ID == held.Reservation }
 	if short := tx.Overbooked(v, hold, own); short != nil && planted.Bug != planted.OverCommit {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is reserved: %s", v.Name, short.Error())

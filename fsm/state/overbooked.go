@@ -157,9 +157,39 @@ func (t *tables) hostPromised(v *Vnode, h Hold, apart func(*Promise) bool) bool 
 			continue
 		}
 		for p := range t.PromisesIn(other.Name, h.From, h.Until) {
-			if p.Host && !apart(p) {
+			if p.HostAloneOn(other) && !apart(p) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// HostInUse reports whether a run that is expected to last beyond a time has the whole host of the vnode, by another vnode of it. A run in a
+// reservation has what that was promised.
+func (t *tables) HostInUse(v *Vnode, beyond pbs.Time) bool {
+	for o := range t.takersOf(v.Host) {
+		if o.Name == v.Name || o.HostWord() != v.HostWord() {
+			continue
+		}
+		for _, held := range o.Jobs {
+			j, ok := t.Job(held.Job)
+			if ok && held.Exclusive && !held.Suspended && held.Reservation == "" && o.HostAloneFor(j.Placement()) && j.Ends(t.cluster.Time) > beyond {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// NeighborsPromised reports whether a reservation has, or is to have, something of the other vnodes of a host in a period.
+func (t *tables) NeighborsPromised(v *Vnode, from, until pbs.Time) bool {
+	for o := range t.VnodesOf(v.Host) {
+		if o.Name == v.Name || o.HostWord() != v.HostWord() {
+			continue
+		}
+		for range t.PromisesIn(o.Name, from, until) {
+			return true
 		}
 	}
 	return false
@@ -196,7 +226,7 @@ func (t *tables) overbookedAt(v *Vnode, h Hold, at pbs.Time, others []*Promise) 
 		if p.From > at || p.Until <= at {
 			continue
 		}
-		if h.Alone || p.Alone {
+		if h.Alone || p.AloneOn(v) {
 			return alone
 		}
 		add(p.Items)

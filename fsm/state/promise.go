@@ -17,7 +17,7 @@ type Promise struct {
 	Occurrence  int // in Reservation.Occurrences
 	From, Until pbs.Time
 	Items       resource.List
-	Alone, Host bool // it wants the vnode, or its whole host, for itself
+	*Claim
 }
 
 // Overlaps reports whether the promise has an instant in common with a period; periods that touch have none.
@@ -92,8 +92,7 @@ type share struct {
 // when its jobs have left, so they count as they are.
 func (r *Reservation) bookings(t *tables) []*booking {
 	var all []*booking
-	place := r.Placement()
-	alone, host := place.Sharing == spec.Exclusive || place.Sharing == spec.ExclusiveHost, place.Sharing == spec.ExclusiveHost
+	claim := r.Claim()
 	at := map[pbs.VnodeName]*booking{}
 	var last string
 	var shares []share // of last, which most occurrences share with the one before
@@ -116,7 +115,7 @@ func (r *Reservation) bookings(t *tables) []*booking {
 			if len(b.promises) > 0 && b.promises[len(b.promises)-1].From > from {
 				b.sorted = false
 			}
-			room[i] = Promise{Reservation: r, Vnode: s.vnode, Occurrence: n, From: from, Until: until, Items: s.items, Alone: alone, Host: host}
+			room[i] = Promise{Reservation: r, Vnode: s.vnode, Occurrence: n, From: from, Until: until, Items: s.items, Claim: &claim}
 			b.promises, b.longest = append(b.promises, &room[i]), max(b.longest, until-from)
 		}
 		room = room[len(shares):]

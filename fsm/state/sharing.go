@@ -44,6 +44,22 @@ func (v *Vnode) HostAloneFor(p spec.Place) bool {
 	return p.Sharing == spec.ExclusiveHost
 }
 
+// A Claim tells which vnodes a reservation has to itself while it runs: those that a job of its place would. A maintenance has all
+// of its vnodes, whatever they say.
+type Claim struct {
+	place       spec.Place
+	maintenance bool
+}
+
+// Claim returns the reservation's claim on its vnodes.
+func (r *Reservation) Claim() Claim { return Claim{r.Placement(), r.Maintenance()} }
+
+// AloneOn reports whether the vnode is for nobody else.
+func (c Claim) AloneOn(v *Vnode) bool { return c.maintenance || v.AloneFor(c.place) }
+
+// HostAloneOn reports whether the whole host of the vnode is.
+func (c Claim) HostAloneOn(v *Vnode) bool { return c.maintenance || v.HostAloneFor(c.place) }
+
 // TakesHost reports whether a run that is not suspended has the vnode and its whole host to itself.
 func (t *tables) TakesHost(v *Vnode) bool {
 	for _, held := range v.Jobs {

@@ -87,7 +87,7 @@ func (tx *Tx) store(old, v *Vnode) {
 	if old != nil && old.Flags != v.Flags {
 		tx.Emit(Event{Kind: VnodeChanged, Object: string(v.Name), Text: changedState(old, v)})
 	}
-	if old == nil || old.Flags != v.Flags || old.InMaintenance() != v.InMaintenance() || !sameItems(old.Reported, v.Reported) || !sameItems(old.Configured, v.Configured) {
+	if old == nil || old.Flags != v.Flags || old.InMaintenance() != v.InMaintenance() || !sameItems(old.Reported, v.Reported) || !sameItems(old.Configured, v.Configured) || old.Sharing != v.Sharing {
 		tx.touchVnode(v.Name)
 	}
 	if tx.HasHooksAt("modifyvnode") && old != nil && old.State() != v.State() {
