@@ -255,6 +255,7 @@ func (m *Mom) newTask(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) (
 	t := task.New(k, attrs(run.GetAttributes()), run.GetScriptBytes() > 0, m.config.System.BootID(), cookie)
 	t.Lapse = lapse
 	t.Hosts, t.Host, t.Known = runHosts(run.GetHosts()), m.config.Host, knownOwner(run.GetAccount(), t.Attrs.Get("euser"), t.Attrs.Get("egroup"))
+	t.OutputAt = run.GetOutputAt()
 	if restart := run.GetRestart(); restart != nil {
 		t.Checkpoints.Restart, t.Staging = &task.Restart{Session: restart.GetSession()}, t.Staging.Here()
 	}

@@ -271,6 +271,57 @@ func TestDispatcher_DeliversUntilConfirmed(t *testing.T) {
 	})
 }
 
+// A run hears where what the job has written is, if that is another host and one that can be asked: a run that was sent back to the queue by its mom has
+// left it there, one that was lost has not.
+func TestDispatcher_TellsWhereOutputIs(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  *command.JobEnded
+		on   string
+		down bool
+		want string
+	}{
+		{"another host", &command.JobEnded{ExitStatus: pbs.ExitRerun}, "hostb", false, "hosta"},
+		{"the same host", &command.JobEnded{ExitStatus: pbs.ExitRerun}, "hosta", false, ""},
+		{"a host that is down", &command.JobEnded{ExitStatus: pbs.ExitRerun}, "hostb", true, ""},
+		{"it was lost", &command.JobEnded{ExitStatus: pbs.ExitAborted, Lost: true}, "hostb", false, ""},
+		{"it never ran", &command.JobEnded{ExitStatus: pbs.ExitRerun, NeverStarted: true}, "hostb", false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLeader(t)
+				all := newMoms(l, "hosta", "hostb")
+				job := l.run("hosta")
+				seq := uint64(1)
+				if !c.end.NeverStarted {
+					seq++
+					l.do(&command.JobStarted{Source: command.Source{Host: "hosta", Spool: "s", Seq: 1}, Job: job, RunCount: 1, Session: 7})
+				}
+				l.do(&command.RerunJob{Job: job})
+				c.end.Source, c.end.Job, c.end.RunCount = command.Source{Host: "hosta", Spool: "s", Seq: seq}, job, 1
+				l.do(c.end)
+				l.do(&command.StartJob{Job: job, ExecVnode: "(" + c.on + ":ncpus=1)"})
+				if c.down {
+					l.do(&command.HostDown{Host: "hosta"})
+				}
+				start(t, dispatch.New(options(l, all)).Run)
+				synctest.Wait()
+				var heard []string
+				for _, req := range all[c.on+":15002"].got {
+					for _, o := range req.GetOrders() {
+						if o.GetRun() != nil && o.GetRunCount() == 2 {
+							heard = append(heard, o.GetRun().GetOutputAt())
+						}
+					}
+				}
+				if len(heard) == 0 || heard[0] != c.want {
+					t.Errorf("it hears %q, want %q", heard, c.want)
+				}
+			})
+		})
+	}
+}
+
 // TestDispatcher_TellsTheKillDelay: a mom that ends a job over its walltime heeds the
 // queue's kill_delay, too.
 func TestDispatcher_TellsTheKillDelay(t *testing.T) {

@@ -203,6 +203,9 @@ func runJob(v *state.View, o *state.Order) *api.RunJob {
 		return &api.RunJob{}
 	}
 	run := &api.RunJob{Attributes: attributes(withKillDelay(v, j)), Hosts: runHosts(v, j), Account: ownerOf(v, j)}
+	if h, ok := v.Host(j.Output); ok && h.Up && j.Output != o.Host {
+		run.OutputAt = string(j.Output)
+	}
 	if j.Checkpointed() {
 		run.Restart = &api.Restart{Session: j.Checkpoint.Session}
 	}

@@ -92,7 +92,8 @@ func replicaHosts(v *state.View) iter.Seq[*api.LocateReply] {
 // Permit tells a daemon whether a run may touch a path on its host, and whose it is. The mom
 // of the run must ask for it, the job must name that very path, and the job's owner must be
 // known by his name there: it is an execution host, or that of the submission, or flatuid is
-// set (cli-contract section 1). A broken mom so reaches no more than what its jobs name.
+// set (cli-contract section 1). What an earlier run has written the mom of the present one may read
+// where that was sent back to the queue. A broken mom so reaches no more than what its jobs name.
 func (s *Staging) Permit(ctx context.Context, r *connect.Request[api.PermitRequest]) (*connect.Response[api.PermitReply], error) {
 	caller, _ := transport.CallerFrom(ctx)
 	v, err := s.Replica.Read(ctx, cluster.Fresh)
@@ -108,7 +109,9 @@ func (s *Staging) Permit(ctx context.Context, r *connect.Request[api.PermitReque
 	switch {
 	case !j.Is(pbs.RunCount(q.GetRunCount())) || string(j.Run.MS) != q.GetMom():
 		err = fmt.Errorf("run %d of %s is not at %s", q.GetRunCount(), j.ID, q.GetMom())
-	case !touches(j, caller.Host, q.GetPath(), q.GetOut()):
+	case q.GetOutput() && (q.GetOut() || caller.Role != transport.RoleMom || caller.Host != j.Output):
+		err = fmt.Errorf("job %s has no output on %s", j.ID, caller.Host)
+	case !q.GetOutput() && !touches(j, caller.Host, q.GetPath(), q.GetOut()):
 		err = fmt.Errorf("job %s names no file %s of %s", j.ID, q.GetPath(), caller.Host)
 	case caller.Role != transport.RoleMom && j.Owner.Host != caller.Host && !v.Server().Bool("flatuid"):
 		err = fmt.Errorf("job %s was not submitted on %s, and flatuid is not set", j.ID, caller.Host)

@@ -64,6 +64,23 @@ func TestPermit(t *testing.T) {
 	if _, err := b.Staging.Permit(replica, request(&api.PermitRequest{Job: job, RunCount: 1, Mom: "hosta", Path: "/out", Out: true}, "")); err != nil {
 		t.Errorf("with flatuid: %v", err)
 	}
+	// The next run may read what this one has written, when it was sent back to the queue.
+	output := &api.PermitRequest{Job: job, RunCount: 2, Mom: "hostb", Path: "OU", Output: true}
+	b.do(&command.RerunJob{Job: pbs.JobID(job)})
+	b.do(&command.JobEnded{Source: command.Source{Host: "hosta", Spool: "s", Seq: 1}, Job: pbs.JobID(job), RunCount: 1, ExitStatus: pbs.ExitRerun})
+	b.do(&command.StartJob{Job: pbs.JobID(job), ExecVnode: "(hostb:ncpus=1)"})
+	first := daemon(transport.RoleMom, "hosta")
+	if _, err := b.Staging.Permit(first, request(output, "")); err != nil {
+		t.Errorf("output of the run before: %v", err)
+	}
+	for name, ctx := range map[string]context.Context{"another host": daemon(transport.RoleMom, "hostc"), "a replica there": daemon(transport.RoleReplica, "hosta")} {
+		if _, err := b.Staging.Permit(ctx, request(output, "")); pbs.CodeOf(err) != pbs.Unauthorized {
+			t.Errorf("output on %s: %v", name, err)
+		}
+	}
+	if _, err := b.Staging.Permit(first, request(&api.PermitRequest{Job: job, RunCount: 2, Mom: "hostb", Path: "OU", Output: true, Out: true}, "")); pbs.CodeOf(err) != pbs.Unauthorized {
+		t.Errorf("it may be written: %v", err)
+	}
 	b.do(&command.DeleteJob{Job: pbs.JobID(job), Force: true})
 	if _, err := b.Staging.Permit(mom, request(&api.PermitRequest{Job: job, RunCount: 1, Mom: "hosta", Path: "/in"}, "")); err == nil {
 		t.Error("a job that has ended may still read")

@@ -83,6 +83,9 @@ func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 	case j.Run.Ending == state.EndingDelete:
 		return finish(tx, j, "")
 	case j.Run.Ending == state.EndingRerun:
+		if !c.NeverStarted && !c.Lost {
+			j.Output = c.Source.Host
+		}
 		return requeue(tx, m, j, state.JobRequeued, "")
 	case c.Checkpointed:
 		return c.keep(tx, m, j)

@@ -289,6 +289,8 @@ type Job struct {
 
 	Pending *Pending `cbor:"47,keyasint,omitempty"` // what is kept for it while it waits; nil: nothing is, nor was; replaced, never written to
 
+	Output pbs.HostName `cbor:"49,keyasint,omitempty"` // mother superior of the last run that was sent back to the queue, which has what it wrote; empty: none was
+
 	Forget bool `cbor:"48,keyasint,omitempty"` // it does not come into the history: qdel -x while it ran
 }
 

@@ -24,7 +24,8 @@ type Transfer struct {
 	// Remote is the owner's name on Host.
 	Remote string
 	Name   string // of a single file that goes into a folder; empty: its own
-	// Output says that Here is a stream's file in the spool, which the daemon reads itself.
+	// Output says that Here is a stream's file in the spool, which the daemon reads itself. Without Out it is to become what earlier runs have
+	// written on Host, of the stream that There names: OU or ER.
 	Output bool
 }
 

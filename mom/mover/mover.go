@@ -90,11 +90,15 @@ func (m *Mover) once(ctx context.Context, e files.Transfer) (files.Moved, error)
 	if err != nil {
 		return files.Moved{}, fmt.Errorf("ask where %s is: %w", e.Host, err)
 	}
-	if at.Msg.GetAddress() == "" {
+	earlier := e.Output && !e.Out // which nobody else can find
+	switch {
+	case at.Msg.GetAddress() == "" && earlier:
+		return files.Moved{}, &files.Error{Reason: e.Host + " is not in the cluster"}
+	case at.Msg.GetAddress() == "":
 		return m.scp(ctx, e)
 	}
 	moved, err := m.byDaemon(ctx, m.client(at.Msg), e)
-	if connect.CodeOf(err) == connect.CodeUnimplemented { // nobody there can act as the owner
+	if connect.CodeOf(err) == connect.CodeUnimplemented && !earlier { // nobody there can act as the owner
 		return m.scp(ctx, e)
 	}
 	return moved, err

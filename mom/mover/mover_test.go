@@ -88,7 +88,9 @@ func inPair(t *testing.T, role transport.Role, test func(t *testing.T, p *pair))
 		p.permit = func() (*api.PermitReply, error) { return &api.PermitReply{User: "ann"}, nil }
 		b := issue(transport.RoleMom, "hostb")
 		handler := transport.NewHandler(transport.HandlerConfig{Identity: b, Network: p.net.Host("hostb"), Logger: quiet})
-		s := &Service{Accounts: p, Servers: p, SelfUID: uint32(os.Geteuid()), Jobs: true, Logger: quiet}
+		s := &Service{Accounts: p, Servers: p, SelfUID: uint32(os.Geteuid()), Jobs: true, Logger: quiet, Output: func(job pbs.JobID, stream string) string {
+			return filepath.Join(there, "spool", string(job)+"."+stream)
+		}}
 		handler.Mount(s.Handler(connect.WithInterceptors(transport.ServerErrors(transport.Failures{}, quiet))))
 		server, err := transport.NewServer(ctx, transport.ServerConfig{
 			Network: p.net.Host("hostb"), Address: "hostb:15002", Identity: b, Handler: handler, Logger: quiet,
@@ -154,6 +156,31 @@ func TestDo_ThereAndBack(t *testing.T) {
 		}
 		same(t, p.here+"/back/big", big)
 		same(t, p.here+"/back/e/small", []byte("x"))
+	})
+}
+
+// What a run has written goes on to the next one, from the folder of the mom, and to nobody who asks for anything else of it.
+func TestDo_EarlierOutput(t *testing.T) {
+	inPair(t, transport.RoleMom, func(t *testing.T, p *pair) {
+		lay(t, p.there+"/spool/1.srv.OU", []byte("first\n"))
+		lay(t, p.here+"/own", []byte("older\n"))
+		e := p.transfer(false, "own", "OU")
+		e.Output = true
+		if _, err := p.mover.Do(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		same(t, p.here+"/own", []byte("first\n"))
+		for _, there := range []string{"ER", "../spool/1.srv.OU", "/etc/hostname"} {
+			e.There = there
+			if _, err := p.mover.Do(t.Context(), e); err == nil || !final(err) {
+				t.Errorf("%s: %v", there, err)
+			}
+		}
+		e.Host = "elsewhere"
+		if _, err := p.mover.Do(t.Context(), e); err == nil || !strings.Contains(err.Error(), "not in the cluster") {
+			t.Errorf("elsewhere: %v", err)
+		}
+		same(t, p.here+"/own", []byte("first\n"))
 	})
 }
 

@@ -84,7 +84,7 @@ func unwire(e *api.FileEntry) files.Entry {
 // get fetches what is on the other host.
 func get(ctx context.Context, client apiconnect.FilesClient, e files.Transfer, moving func()) (files.Moved, error) {
 	stream, err := client.Get(ctx, connect.NewRequest(&api.GetRequest{
-		Job: string(e.Job), RunCount: uint32(e.Run), Path: e.There,
+		Job: string(e.Job), RunCount: uint32(e.Run), Path: e.There, Output: e.Output,
 	}))
 	if err != nil {
 		return files.Moved{}, fmt.Errorf("fetch from %s: %w", e.Host, err)

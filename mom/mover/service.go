@@ -29,7 +29,9 @@ type Service struct {
 	SwitchUser bool
 	SelfUID    uint32
 	Jobs       bool
-	Logger     *slog.Logger
+	// Output returns the file of what a job has written here, for stream OU or ER; nil: jobs do not run here.
+	Output func(job pbs.JobID, stream string) string
+	Logger *slog.Logger
 }
 
 var _ apiconnect.FilesHandler = (*Service)(nil)
@@ -47,11 +49,10 @@ type permit struct {
 
 // permit asks the servers whether the run of the asking mom may touch the path, and finds out
 // as whom. A *files.Error says that it may not.
-func (s *Service) permit(ctx context.Context, job string, run uint32, path string, out bool) (permit, error) {
+func (s *Service) permit(ctx context.Context, q *api.PermitRequest) (permit, error) {
 	caller, _ := transport.CallerFrom(ctx)
-	reply, err := s.Servers.Permit(ctx, connect.NewRequest(&api.PermitRequest{
-		Job: job, RunCount: run, Mom: string(caller.Host), Path: path, Out: out,
-	}))
+	q.Mom = string(caller.Host)
+	reply, err := s.Servers.Permit(ctx, connect.NewRequest(q))
 	if err != nil {
 		if refusal, ok := errors.AsType[*pbs.Error](err); ok && final(err) {
 			return permit{}, &files.Error{Reason: refusal.Message}
@@ -96,7 +97,7 @@ func (s *Service) Put(ctx context.Context, stream *connect.ClientStream[api.PutR
 	if begin == nil {
 		return nil, pbs.Refuse(pbs.InvalidRequest)
 	}
-	p, err := s.permit(ctx, begin.GetJob(), begin.GetRunCount(), begin.GetPath(), true)
+	p, err := s.permit(ctx, toPut(begin))
 	var moved files.Moved
 	if asked := time.Now(); err == nil {
 		moved, err = write(ctx, p.owner, files.Target{
@@ -125,11 +126,24 @@ func (s *Service) Put(ctx context.Context, stream *connect.ClientStream[api.PutR
 
 // stillPermitted asks the servers once more. While they do not answer nobody else gets a permission, either.
 func (s *Service) stillPermitted(ctx context.Context, begin *api.PutBegin) error {
-	_, err := s.permit(ctx, begin.GetJob(), begin.GetRunCount(), begin.GetPath(), true)
+	_, err := s.permit(ctx, toPut(begin))
 	if _, refused := errors.AsType[*files.Error](err); refused {
 		return err
 	}
 	return nil
+}
+
+// toPut asks whether what a job leaves may be written.
+func toPut(begin *api.PutBegin) *api.PermitRequest {
+	return &api.PermitRequest{Job: begin.GetJob(), RunCount: begin.GetRunCount(), Path: begin.GetPath(), Out: true}
+}
+
+// output returns the file of what a job has written here.
+func (s *Service) output(q *api.GetRequest) (string, error) {
+	if stream := q.GetPath(); s.Output != nil && (stream == "OU" || stream == "ER") {
+		return s.Output(pbs.JobID(q.GetJob()), stream), nil
+	}
+	return "", &files.Error{Reason: "no output of jobs is here"}
 }
 
 // taken returns what the mom sends next, errEnd at the end of it.
@@ -152,10 +166,15 @@ func taken(stream *connect.ClientStream[api.PutRequest]) (message, error) {
 func (s *Service) Get(ctx context.Context, r *connect.Request[api.GetRequest], stream *connect.ServerStream[api.GetReply]) error {
 	ctx, moving, done := watched(ctx)
 	defer done()
-	p, err := s.permit(ctx, r.Msg.GetJob(), r.Msg.GetRunCount(), r.Msg.GetPath(), false)
+	q := r.Msg
+	p, err := s.permit(ctx, &api.PermitRequest{Job: q.GetJob(), RunCount: q.GetRunCount(), Path: q.GetPath(), Output: q.GetOutput()})
+	path := files.Absolute(p.home, q.GetPath())
+	if err == nil && q.GetOutput() {
+		path, err = s.output(q)
+	}
 	if err == nil {
 		down := &seen{downlink{stream}, moving}
-		_, err = read(ctx, p.owner, files.Absolute(p.home, r.Msg.GetPath()), func(m message) error { return m.to(down) })
+		_, err = read(ctx, p.owner, path, func(m message) error { return m.to(down) })
 	}
 	s.note(r.Msg.GetJob(), r.Msg.GetPath(), err)
 	if own, ok := errors.AsType[*files.Error](err); ok {

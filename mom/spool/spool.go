@@ -162,8 +162,11 @@ func (s *Spool) TaskDir(k TaskKey) string { return filepath.Join(TasksDir(s.home
 func (s *Spool) Close() error { return s.journal.close() }
 
 // Output returns the file that collects a job's output, for kind "OU" or "ER".
-func (s *Spool) Output(job pbs.JobID, kind string) string {
-	return filepath.Join(s.home, "spool", string(job)+"."+kind)
+func (s *Spool) Output(job pbs.JobID, kind string) string { return Output(s.home, job, kind) }
+
+// Output is Spool.Output of the mom in a folder.
+func Output(home string, job pbs.JobID, kind string) string {
+	return filepath.Join(home, "spool", string(job)+"."+kind)
 }
 
 // Head returns the file of what is said before a run's program, for kind "OU" or "ER". It goes with the task.

@@ -17,8 +17,10 @@ type Order struct {
 	Cookie string        `json:"cookie"`
 	Lapse  uint64        `json:"lapse"` // of the host's deadline when the order came
 	// Hosts are those of a run over several, the mother superior first; Host is this one.
-	Hosts []Host       `json:"hosts,omitempty"`
-	Host  pbs.HostName `json:"host,omitempty"`
+	Hosts []Host `json:"hosts,omitempty"`
+	// OutputAt is the host that has what earlier runs have written; empty: none, or this one.
+	OutputAt string       `json:"output_at,omitempty"`
+	Host     pbs.HostName `json:"host,omitempty"`
 }
 
 // A Host is one of those that a run is on.

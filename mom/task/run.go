@@ -11,7 +11,7 @@ func (t mother) fetched() (Task, []Action, error) {
 	if t.State() != Accepted || t.Staging.underWay() {
 		return t.Task, nil, nil // it was killed in the meantime
 	}
-	if len(t.itemsIn()) > 0 && t.Staging.State == FilesAway {
+	if (len(t.itemsIn()) > 0 || t.OutputAt != "") && t.Staging.State == FilesAway {
 		t.Staging = t.Staging.step(stageInWord)
 		return t.Task, []Action{{Do: StageIn}}, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rampart/fsm/pbs"
@@ -117,15 +118,21 @@ func (g *stager) do(ctx context.Context, e files.Transfer, dead map[string]error
 
 // in brings the files that the job needs. A job whose files do not all come keeps none.
 func (g *stager) in(ctx context.Context, t Task) StagedIn {
-	g.lines.Job(pbs.LogDebug, t.Key.Job, "copy file request received")
 	a, err := g.owners.account(ctx, t)
+	dead := make(map[string]error)
+	if err == nil {
+		g.takeOver(ctx, t, a, dead)
+	}
+	if len(t.itemsIn()) == 0 {
+		return StagedIn{} // what is wrong with the account the start tells
+	}
+	g.lines.Job(pbs.LogDebug, t.Key.Job, "copy file request received")
 	if err == nil {
 		err = g.folders.make(ctx, t, a)
 	}
 	if err != nil {
 		return StagedIn{Failure: "File stage in failed: " + err.Error()}
 	}
-	dead := make(map[string]error)
 	for _, item := range t.itemsIn() {
 		moved, err := g.do(ctx, g.transfer(t, a, item, false), dead)
 		if note := g.spool.NoteStaged(t.Key, moved.Wrote); err == nil {
@@ -145,6 +152,24 @@ func (g *stager) in(ctx context.Context, t Task) StagedIn {
 	n := len(t.itemsIn())
 	g.lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items in over 0:00:00", n, n))
 	return StagedIn{}
+}
+
+// takeOver fetches what earlier runs have written on another host, behind which this one goes on. What cannot be had is missing in the
+// job's output, and keeps nobody from running.
+func (g *stager) takeOver(ctx context.Context, t Task, a Account, dead map[string]error) {
+	if t.OutputAt == "" {
+		return
+	}
+	for _, kind := range []string{stdout, stderr} { // both, also if they were joined meanwhile
+		if t.kept(kind) || t.interactive() {
+			continue
+		}
+		e := g.carriage(t, a)
+		e.Output, e.Here, e.Host, e.There = true, g.spool.Output(t.Key.Job, kind), t.OutputAt, kind
+		if _, err := g.do(ctx, e, dead); err != nil && ctx.Err() == nil && slices.Contains(t.streams(), kind) {
+			g.lines.File(pbs.LogAdmin, t.Key.Job, fmt.Sprintf("Unable to fetch earlier output %s from %s: %v", kind, t.OutputAt, err))
+		}
+	}
 }
 
 // out brings what the job has made to where its owner wants it. What was moved is noted

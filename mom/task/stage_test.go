@@ -3,10 +3,12 @@ package task
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +38,7 @@ func TestStages_Step(t *testing.T) {
 		actions string
 	}{
 		{"files come before the start", in(Accepted, in1), Fetched{}, Accepted, "stage files in"},
+		{"what earlier runs have written comes before the start", in(Accepted, func(t *Task) { t.OutputAt = "hostb" }), Fetched{}, Accepted, "stage files in"},
 		{"a second word of the script", in(Accepted, staging), Fetched{}, Accepted, ""},
 		{"they have come", in(Accepted, staging), StagedIn{}, Starting, "launch"},
 		{"they have not", in(Accepted, staging), StagedIn{Failure: "why"}, Delivering, "forestall a shim"},
@@ -204,6 +207,31 @@ func TestStages_FilesComeAndGo(t *testing.T) {
 	facts, _ := s.Spool.Pending(9)
 	if len(facts) != 1 || facts[0].Exiting == nil {
 		t.Errorf("facts %+v", facts)
+	}
+}
+
+// What earlier runs have written is fetched before those files, both streams of it even if they are joined now, and its absence keeps nobody from running.
+func TestStages_TakesOverOutput(t *testing.T) {
+	s, c, task := stageSite(t, "in/data")
+	task.OutputAt = "hostb"
+	with("stagein", "data@hosta:in/data")(&task)
+	with("Join_Path", "oe")(&task)
+	c.fails["OU"] = &files.Error{Reason: "hostb: no such file"}
+	if ev := s.staging().in(t.Context(), task); ev.Failure != "" {
+		t.Fatal(ev.Failure)
+	}
+	var got []string
+	for _, e := range c.all {
+		got = append(got, fmt.Sprintf("%s:%s to %s, output %t", e.Host, e.There, filepath.Base(e.Here), e.Output))
+	}
+	if want := []string{"hostb:OU to 1.srv.OU, output true", "hostb:ER to 1.srv.ER, output true", ":" + s.Accounts.(people).account.Home + "/in/data to data, output false"}; !slices.Equal(got, want) {
+		t.Errorf("transfers %q, want %q", got, want)
+	}
+	s, c, task = stageSite(t)
+	task.OutputAt = "hostb"
+	with("Keep_Files", "oed")(&task)
+	if ev := s.staging().in(t.Context(), task); ev.Failure != "" || len(c.all) > 0 {
+		t.Errorf("%+v, %+v: what is written into its place is there", ev, c.all)
 	}
 }
 

@@ -558,6 +558,7 @@ type RunJob struct {
 	ScriptBytes   uint64                 `protobuf:"varint,2,opt,name=script_bytes,json=scriptBytes,proto3" json:"script_bytes,omitempty"` // 0: the job runs executable and argument_list
 	Hosts         []*RunHost             `protobuf:"bytes,8,rep,name=hosts,proto3" json:"hosts,omitempty"`                                 // of a job over several: the mother superior first
 	Restart       *Restart               `protobuf:"bytes,20,opt,name=restart,proto3" json:"restart,omitempty"`                            // absent: it starts at its beginning
+	OutputAt      string                 `protobuf:"bytes,21,opt,name=output_at,json=outputAt,proto3" json:"output_at,omitempty"`          // the host that has what earlier runs have written; empty: no other one has
 	Account       *Account               `protobuf:"bytes,30,opt,name=account,proto3" json:"account,omitempty"`                            // of the owner, as the directory told the servers; absent: it is not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -619,6 +620,13 @@ func (x *RunJob) GetRestart() *Restart {
 		return x.Restart
 	}
 	return nil
+}
+
+func (x *RunJob) GetOutputAt() string {
+	if x != nil {
+		return x.OutputAt
+	}
+	return ""
 }
 
 func (x *RunJob) GetAccount() *Account {
@@ -1749,14 +1757,15 @@ const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"checkpoint\x18\x14 \x01(\v2\x19.rampart.v1.CheckpointJobH\x00R\n" +
 	"checkpointB\x06\n" +
-	"\x04what\"\xeb\x01\n" +
+	"\x04what\"\x88\x02\n" +
 	"\x06RunJob\x125\n" +
 	"\n" +
 	"attributes\x18\x01 \x03(\v2\x15.rampart.v1.AttributeR\n" +
 	"attributes\x12!\n" +
 	"\fscript_bytes\x18\x02 \x01(\x04R\vscriptBytes\x12)\n" +
 	"\x05hosts\x18\b \x03(\v2\x13.rampart.v1.RunHostR\x05hosts\x12-\n" +
-	"\arestart\x18\x14 \x01(\v2\x13.rampart.v1.RestartR\arestart\x12-\n" +
+	"\arestart\x18\x14 \x01(\v2\x13.rampart.v1.RestartR\arestart\x12\x1b\n" +
+	"\toutput_at\x18\x15 \x01(\tR\boutputAt\x12-\n" +
 	"\aaccount\x18\x1e \x01(\v2\x13.rampart.v1.AccountR\aaccount\"#\n" +
 	"\aRestart\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x03R\asession\")\n" +

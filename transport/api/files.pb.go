@@ -316,7 +316,8 @@ type GetRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
-	Path          string                 `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"` // a pattern; relative: below the owner's home
+	Path          string                 `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`      // a pattern; relative: below the owner's home
+	Output        bool                   `protobuf:"varint,4,opt,name=output,proto3" json:"output,omitempty"` // path is OU or ER: what an earlier run of the job has written on this host
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -370,6 +371,13 @@ func (x *GetRequest) GetPath() string {
 		return x.Path
 	}
 	return ""
+}
+
+func (x *GetRequest) GetOutput() bool {
+	if x != nil {
+		return x.Output
+	}
+	return false
 }
 
 type GetReply struct {
@@ -723,9 +731,10 @@ type PermitRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
-	Mom           string                 `protobuf:"bytes,3,opt,name=mom,proto3" json:"mom,omitempty"`   // the host whose mom asks for it
-	Path          string                 `protobuf:"bytes,4,opt,name=path,proto3" json:"path,omitempty"` // as the job's attribute has it
-	Out           bool                   `protobuf:"varint,5,opt,name=out,proto3" json:"out,omitempty"`  // the job writes, else it reads
+	Mom           string                 `protobuf:"bytes,3,opt,name=mom,proto3" json:"mom,omitempty"`        // the host whose mom asks for it
+	Path          string                 `protobuf:"bytes,4,opt,name=path,proto3" json:"path,omitempty"`      // as the job's attribute has it
+	Out           bool                   `protobuf:"varint,5,opt,name=out,proto3" json:"out,omitempty"`       // the job writes, else it reads
+	Output        bool                   `protobuf:"varint,6,opt,name=output,proto3" json:"output,omitempty"` // it reads what an earlier run has written; path is OU or ER
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -791,6 +800,13 @@ func (x *PermitRequest) GetPath() string {
 func (x *PermitRequest) GetOut() bool {
 	if x != nil {
 		return x.Out
+	}
+	return false
+}
+
+func (x *PermitRequest) GetOutput() bool {
+	if x != nil {
+		return x.Output
 	}
 	return false
 }
@@ -876,12 +892,13 @@ const file_files_proto_rawDesc = "" +
 	"\x04many\x18\x05 \x01(\bR\x04many\"8\n" +
 	"\bPutReply\x12\x18\n" +
 	"\afailure\x18\x01 \x01(\tR\afailure\x12\x12\n" +
-	"\x04same\x18\x02 \x01(\bR\x04same\"O\n" +
+	"\x04same\x18\x02 \x01(\bR\x04same\"g\n" +
 	"\n" +
 	"GetRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x12\n" +
-	"\x04path\x18\x03 \x01(\tR\x04path\"\x9d\x01\n" +
+	"\x04path\x18\x03 \x01(\tR\x04path\x12\x16\n" +
+	"\x06output\x18\x04 \x01(\bR\x06output\"\x9d\x01\n" +
 	"\bGetReply\x12-\n" +
 	"\x05entry\x18\x01 \x01(\v2\x15.rampart.v1.FileEntryH\x00R\x05entry\x12\x14\n" +
 	"\x04data\x18\x02 \x01(\fH\x00R\x04data\x12(\n" +
@@ -907,13 +924,14 @@ const file_files_proto_rawDesc = "" +
 	"\vLocateReply\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x12\n" +
-	"\x04role\x18\x03 \x01(\tR\x04role\"v\n" +
+	"\x04role\x18\x03 \x01(\tR\x04role\"\x8e\x01\n" +
 	"\rPermitRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x10\n" +
 	"\x03mom\x18\x03 \x01(\tR\x03mom\x12\x12\n" +
 	"\x04path\x18\x04 \x01(\tR\x04path\x12\x10\n" +
-	"\x03out\x18\x05 \x01(\bR\x03out\"d\n" +
+	"\x03out\x18\x05 \x01(\bR\x03out\x12\x16\n" +
+	"\x06output\x18\x06 \x01(\bR\x06output\"d\n" +
 	"\vPermitReply\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x12\n" +
 	"\x04root\x18\x02 \x01(\bR\x04root\x12-\n" +

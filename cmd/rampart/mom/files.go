@@ -7,7 +7,9 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cmd/rampart/home"
+	"rampart/fsm/pbs"
 	"rampart/mom/mover"
+	"rampart/mom/spool"
 	"rampart/transport"
 	"rampart/transport/meter"
 )
@@ -29,6 +31,9 @@ func (d *daemon) serveFiles(around connect.HandlerOption) {
 	s := &mover.Service{
 		Accounts: d.outside.Accounts, Servers: d.asker.Staging(), SwitchUser: d.outside.SwitchUser,
 		SelfUID: uint32(os.Geteuid()), Jobs: !d.config.SubmitOnly, Logger: d.options.Logger,
+	}
+	if !d.config.SubmitOnly {
+		s.Output = func(job pbs.JobID, stream string) string { return spool.Output(string(d.config.Home), job, stream) }
 	}
 	d.handler.Mount(s.Handler(around))
 }
