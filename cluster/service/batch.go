@@ -123,10 +123,10 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if changes, err = p.boundEstimate(j, changes); err != nil {
 			return nil, err
 		}
-		if changes, err = b.regroup(ctx, p.view, j, changes); err != nil {
+		if changes, err = b.alterJob(ctx, p, j, changes); err != nil {
 			return nil, err
 		}
-		changes, err = b.alterJob(ctx, p, j, changes)
+		changes, err = b.regroup(ctx, p.view, j, changes)
 		return &command.AlterJob{Job: j.ID, Changes: changes, Usage: changesUsage(p.view, j, direct)}, err
 	})
 	return reply(&api.AlterReply{}, err)

@@ -75,6 +75,32 @@ func TestHooks_Queuejob(t *testing.T) {
 	}
 }
 
+// A group that hooks name is the one under which the job runs, if its owner is in it (specification: breadth 1.16).
+func TestHooks_GroupList(t *testing.T) {
+	groups := "anns"
+	b, _ := hookedBench(t, "queuejob,modifyjob", func(*hook.Event) *hook.Outcome { return accepted(map[string]string{"group_list": groups}) })
+	id := b.mustSubmit("ann@login1")
+	group := func() string { return b.store.View().JobAttribute(b.job(id), "egroup", "") }
+	if got := group(); got != "anns" {
+		t.Errorf("submitted under %s", got)
+	}
+	alter := func() error {
+		_, err := b.Batch.Alter(b.as("ann@login1"), request(&api.AlterRequest{Job: id, Changes: []*api.Attribute{set("Priority", "5")}}, ""))
+		return err
+	}
+	groups = "users"
+	if err := alter(); err != nil || group() != "users" {
+		t.Errorf("altered to %s, %v", group(), err)
+	}
+	groups = "wheel"
+	if err := alter(); pbs.CodeOf(err) != badGroup || group() != "users" {
+		t.Errorf("altered to %s, %v", group(), err)
+	}
+	if _, err := b.submit("ann@login1"); pbs.CodeOf(err) != badGroup {
+		t.Errorf("submitted under a group that the owner is not in: %v", err)
+	}
+}
+
 // What a job has by default is there for queuejob hooks to read, as in a PBS (specification: breadth 1.16).
 func TestHooks_QueuejobDefaults(t *testing.T) {
 	b, s := hookedBench(t, "queuejob", func(*hook.Event) *hook.Outcome { return accepted(nil) })

@@ -35,7 +35,7 @@ func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest
 	result, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
 		job, err := b.submission(ctx, p, r.Msg)
 		if err == nil {
-			err = b.queueJob(ctx, p, job)
+			err = b.hookedIn(ctx, p, job)
 		}
 		if err == nil {
 			b.outputs(job)
@@ -50,6 +50,27 @@ func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest
 		b.postQueued(ctx, result.Job)
 	}
 	return reply(&api.SubmitReply{Job: string(result.Job)}, err)
+}
+
+// hookedIn lets the hooks of queuejob look at a job, and gives it the group that they want.
+func (b *Batch) hookedIn(ctx context.Context, p person, job *command.SubmitJob) error {
+	before, _ := job.Attributes.Get("group_list", "")
+	if err := b.queueJob(ctx, p, job); err != nil {
+		return err
+	}
+	if groups, _ := job.Attributes.Get("group_list", ""); groups == before {
+		return nil
+	}
+	account, err := b.account(ctx, p.user)
+	if err != nil {
+		return err
+	}
+	group, err := groupOf(p.view, account, job.Attributes, p.user.Host)
+	if err != nil {
+		return err
+	}
+	job.Attributes = job.Attributes.Set("egroup", "", group)
+	return nil
 }
 
 // outputs sends the output of a job whose host nobody has said to the one that pbs.conf of the replica names, by the
