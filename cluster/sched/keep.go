@@ -130,14 +130,7 @@ func (c *cycle) backfill(j *state.Job, cl *class, long pbs.Time) (placed spec.Ex
 	if least, tried := r.short[cl]; tried && runs >= least {
 		return nil, false
 	}
-	end := wholeSecond(c.now) + runs
-	var lent []*keep
-	for _, k := range r.keeps {
-		if !k.alone && k.est != 0 && end <= k.est {
-			lent = append(lent, k)
-			c.lend(k)
-		}
-	}
+	lent := c.lendFor(runs)
 	if len(lent) > 0 {
 		placed, ok, _ = c.placeBesideTops(j, cl, long)
 	}
@@ -154,6 +147,18 @@ func (c *cycle) backfill(j *state.Job, cl *class, long pbs.Time) (placed spec.Ex
 		r.short[cl] = runs
 	}
 	return placed, ok
+}
+
+// lendFor gives back for a while what is kept for jobs that start only when one is over that runs for some time.
+func (c *cycle) lendFor(runs pbs.Time) (lent []*keep) {
+	end := wholeSecond(c.now) + runs
+	for _, k := range c.reserving.keeps {
+		if !k.alone && k.est != 0 && end <= k.est {
+			lent = append(lent, k)
+			c.lend(k)
+		}
+	}
+	return lent
 }
 
 // lessen lowers what is kept to what is still there. No slot, no memory (specification: reservation section 5.4).

@@ -56,11 +56,8 @@ func (c *cycle) crosses(j *state.Job) state.WaitCode {
 
 // placeShrunk is placeBeside for a job of any length; it returns for how long the job is to run.
 func (c *cycle) placeShrunk(j *state.Job, cl *class) (placed string, long pbs.Time, ok, fits bool) {
-	long = walltime(j)
+	long = c.longest(j)
 	least, _, may := shrinks(j)
-	if until := c.hours.until(j); may && until != 0 {
-		long = min(long, until-c.now)
-	}
 	where, ok, fits := c.placeBeside(j, cl, long)
 	if may && !ok && fits {
 		where, long, ok = c.shrinkAhead(j, cl, least, long)
@@ -68,19 +65,28 @@ func (c *cycle) placeShrunk(j *state.Job, cl *class) (placed string, long pbs.Ti
 	return where.String(), long, ok, fits
 }
 
+// longest returns for how long a job runs that starts now and is not made shorter for anybody.
+func (c *cycle) longest(j *state.Job) pbs.Time {
+	long := walltime(j)
+	if _, _, may := shrinks(j); may {
+		if until := c.hours.until(j); until != 0 {
+			long = min(long, until-c.now)
+		}
+	}
+	return long
+}
+
 // shrinkAhead is placeBeside for a job that ends when something begins: as late as it can, but not before it has run for
 // its least time. What fits for some time fits for less, so of very many beginnings few are tried.
 func (c *cycle) shrinkAhead(j *state.Job, cl *class, least, most pbs.Time) (placed spec.ExecVnode, long pbs.Time, ok bool) {
 	begins := c.future.beginning(c.future.end(j, most))
 	begins = slices.DeleteFunc(begins, func(at pbs.Time) bool { return at-c.now < least })
-	long = most
-	sort.Search(len(begins), func(i int) bool {
-		where, fits, _ := c.placeBeside(j, cl, begins[i]-c.now)
-		if fits {
-			placed, long, ok = where, begins[i]-c.now, true
-		}
-		return !fits
-	})
+	n := sort.Search(len(begins), func(i int) bool { return !c.hasRoom(j, cl, begins[i]-c.now) })
+	if n == 0 {
+		return nil, most, false
+	}
+	long = begins[n-1] - c.now
+	placed, ok, _ = c.placeBeside(j, cl, long)
 	return placed, long, ok
 }
 

@@ -100,3 +100,23 @@ func TestShrink_BeforeManyTopJobs(t *testing.T) {
 		b.do(&command.DeleteJob{Job: id, Force: true})
 	}
 }
+
+// While it is found out how long it may run nothing is taken: what is left beside it others have.
+func TestShrink_TriesTakeNothing(t *testing.T) {
+	b := newClock(t)
+	b.host("hosta", "hosta:ncpus=4,mem=8gb")
+	for i := range 5 { // it may run beside all but the last
+		ncpus := "1"
+		if i == 4 {
+			ncpus = "4"
+		}
+		b.reserve("select=1:ncpus="+ncpus, 600, 3600*(i+1))
+	}
+	b.decided()
+	one := b.in("", "select=1:ncpus=1 min_walltime=10:00")
+	other := b.in("", "select=1:ncpus=3 walltime=20:00")
+	p := b.decided()
+	if got := walltimes(p); got[one.Number()] == "" || len(got) != 2 {
+		t.Errorf("jobs start with %v, want %s and %s both", got, one, other)
+	}
+}

@@ -100,9 +100,11 @@ func (c *cycle) placeBeside(j *state.Job, cl *class, long pbs.Time) (placed spec
 
 // placeBesideTops is placeBeside, beside what is kept for jobs that wait.
 func (c *cycle) placeBesideTops(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
-	waits := len(c.tops) > 0 && !c.backfills(j.Queue) // it must not use what top jobs are to have, however short it is
-	return c.placeAhead(j, cl, long, waits)
+	return c.placeAhead(j, cl, long, c.waitsForTops(j))
 }
+
+// waitsForTops reports whether a job must not use what top jobs are to have, however short it is.
+func (c *cycle) waitsForTops(j *state.Job) bool { return len(c.tops) > 0 && !c.backfills(j.Queue) }
 
 // wait makes the job that does not fit a top job, if it is one, or lets nothing pass it.
 func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
