@@ -24,8 +24,14 @@ var moreFields = []field{
 		}
 		return strconv.Itoa(n)
 	}},
-	{"min_req_proc", "", 12, func(_ *jobsView, j job) string { return strconv.Itoa(j.slots()) }},
-	{"max_req_proc", "", 12, func(_ *jobsView, j job) string { return strconv.Itoa(j.slots()) }},
+	{"min_req_proc", "", 12, func(_ *jobsView, j job) string {
+		least, _ := j.wanted()
+		return strconv.Itoa(least)
+	}},
+	{"max_req_proc", "", 12, func(_ *jobsView, j job) string {
+		_, most := j.wanted()
+		return strconv.Itoa(most)
+	}},
 	{"ask_hosts", "", 30, func(_ *jobsView, j job) string { return strings.Join(specifiedHosts(j), " ") }},
 	{"exclusive", "", 13, func(_ *jobsView, j job) string {
 		if p, err := spec.ParsePlace(amount(j.Object, "Resource_List", "place")); err == nil && p.Sharing == spec.ExclusiveHost {

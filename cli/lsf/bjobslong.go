@@ -184,8 +184,10 @@ func (v *jobsView) submitted(j job) {
 	if depend := j.get("depend"); depend != "" {
 		fmt.Fprintf(&b, ", Dependency Condition <%s>", dependShown(depend))
 	}
-	if n := j.slots(); n > 1 {
-		fmt.Fprintf(&b, ", %d Processors Requested", n)
+	if least, most := j.wanted(); most > least {
+		fmt.Fprintf(&b, ", %d-%d Processors Requested", least, most)
+	} else if least > 1 {
+		fmt.Fprintf(&b, ", %d Processors Requested", least)
 	}
 	if text := j.requested(); text != "" && text != anyHost {
 		fmt.Fprintf(&b, ", Requested Resources <%s>", text)

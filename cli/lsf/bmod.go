@@ -17,7 +17,7 @@ import (
 	"rampart/transport/api"
 )
 
-const bmodUsage = `bmod [-h] [-V] [-n slots | -nn] [-R "res_req" ... | -Rn] [-m host_name | -mn]
+const bmodUsage = `bmod [-h] [-V] [-n min[,max] | -nn] [-R "res_req" ... | -Rn] [-m host_name | -mn]
             [-x | -xn] [-W [hour:]minute | -Wn] [-c [hour:]minute | -cn]
             [-We [hour:]minute | -Wen] [-app application_name | -appn]
             [-M mem_limit | -Mn] [-b [[[year:]month:]day:]hour:minute | -bn]

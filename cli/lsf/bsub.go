@@ -22,7 +22,7 @@ import (
 	"rampart/transport/api"
 )
 
-const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K | -I | -Ip | -Is | -IX] [-XF] [-B] [-N] [-r | -rn] [-n slots]
+const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K | -I | -Ip | -Is | -IX] [-XF] [-B] [-N] [-r | -rn] [-n min[,max]]
              [-R "res_req"] ... [-q queue_name] [-m host_name] [-P project_name]
              [-J job_name | -J "job_name[first-last:step]%slot_limit"]
              [-W [hour:]minute] [-We [hour:]minute] [-c [hour:]minute]

@@ -14,6 +14,7 @@ import (
 
 	"rampart/cli"
 	"rampart/fsm/attr"
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 )
 
@@ -46,13 +47,17 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 		text := opts.Last("n")
 		least, most, ranged := strings.Cut(text, ",")
 		n, err := strconv.Atoi(strings.TrimSpace(least))
-		if err != nil || n < 1 {
-			return badOption("n", text, "a number of slots, 1 or more")
+		m := n
+		if ranged && err == nil {
+			m, err = strconv.Atoi(strings.TrimSpace(most))
 		}
-		if ranged && strings.TrimSpace(most) != strings.TrimSpace(least) {
-			return rejected("option -n with a range is not supported: say one number of slots")
+		if err != nil || n < 1 || m < n {
+			return badOption("n", text, "a number of slots, 1 or more, or min,max")
 		}
 		s.set("Resource_List", "ncpus", strconv.Itoa(n))
+		if m > n {
+			s.set(lsf.JobSlots, "", fmt.Sprintf("%d,%d", n, m))
+		}
 	}
 	for _, text := range opts.All("R") {
 		if strings.TrimSpace(text) == "" {

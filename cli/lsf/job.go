@@ -54,6 +54,14 @@ func (j job) pending() bool { return j.state == lsf.Pending || j.state == lsf.He
 // slots returns how many slots the job has or wants.
 func (j job) slots() int { return max(number(amount(j.Object, "Resource_List", "ncpus")), 1) }
 
+// wanted returns between how many slots the job was to have, also when it has them.
+func (j job) wanted() (least, most int) {
+	if least, most, ok := lsf.ReadSlots(j.get(lsf.JobSlots)); ok {
+		return least, most
+	}
+	return j.slots(), j.slots()
+}
+
 // moment returns a time that the server has sent, the zero time if there is none.
 func (j job) moment(name string, zone *time.Location) time.Time {
 	n, err := strconv.ParseInt(j.get(name), 10, 64)

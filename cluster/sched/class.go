@@ -50,6 +50,7 @@ type class struct {
 	where  *where    // what hosts are asked for beside the chunks; nil: nothing
 	by     *ordering // of its hosts; nil: as the world has them
 	choice []*class  // its other alternatives, in the order in which they are tried
+	rising bool      // these are for ever more slots: the last for which there is room is the best
 	bounds *bounds   // of the slots of its jobs; nil: none
 
 	several bool            // the job asks for more than one chunk

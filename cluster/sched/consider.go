@@ -130,13 +130,17 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		var placed string
 		var long pbs.Time
 		var ok, fits bool
+		choice := 0
 		if !c.stuck(cl) {
 			c.placed++
-			placed, long, ok, fits = c.placeShrunk(j, cl)
+			sized, one := j, cl
+			if cl.rising {
+				sized, one, choice = c.sized(j, id, cl)
+			}
+			placed, long, ok, fits = c.placeShrunk(sized, one)
 			c.logChunks(j, id, ok || fits)
 		}
-		choice := 0
-		if !ok && !fits && len(cl.choice) > 0 && !j.Checkpointed() { // it goes on where its checkpoint is
+		if !ok && !fits && !cl.rising && len(cl.choice) > 0 && !j.Checkpointed() { // it goes on where its checkpoint is
 			choice, placed, long, ok = c.placeChoice(j, id, cl)
 		}
 		if ok {

@@ -191,6 +191,7 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 			asks.prefer(*k.hosts, p.hosts.words[of.Queue])
 		}
 		c = newClass(k, v, p.considered, !p.grouping.explicit, asks)
+		c.rising = asks.rising
 		for i, a := range asks.alternatives {
 			if i > 0 {
 				one := k

@@ -31,6 +31,7 @@ type asked struct {
 	by           *ordering // nil: as the world has them
 	terms        []ofTerm  // where that is of each term; none: it is of all
 	alternatives []lsf.Alternative
+	rising       bool // they are one request for ever more slots
 	layout       lsf.Layout
 }
 
@@ -72,7 +73,7 @@ func moreOf(v *state.View, more string) (a asked) {
 	if all, _ := lsf.ReadWhere(lines[1], site); len(all) == 1 {
 		queue = all[0] // a part of it
 	}
-	a = asked{alternatives: lsf.ReadAlternatives(lines[2]), layout: lsf.ReadLayout(lines[4])}
+	a = asked{alternatives: lsf.ReadAlternatives(lines[2]), rising: lsf.Rising(lines[2]), layout: lsf.ReadLayout(lines[4])}
 	if len(wheres) == 1 || !known {
 		a.where = &where{queue: queue, never: !known}
 		if known {
@@ -313,12 +314,11 @@ func (c *cycle) placeChoice(j *state.Job, id pbs.JobID, cl *class) (choice int, 
 	text, _ := j.Attrs.Get(lsf.JobAlternatives, "")
 	all := lsf.ReadAlternatives(text)
 	for i, one := range cl.choice {
-		other := *j
-		other.Resources = lsf.Instead(j.Resources, all, i+1)
-		if _, reached := c.reached(&other, id); reached {
+		other := c.instead(j, cl, all, i+1)
+		if _, reached := c.reached(other, id); reached {
 			continue
 		}
-		if placed, long, ok, _ = c.placeShrunk(&other, one); ok {
+		if placed, long, ok, _ = c.placeShrunk(other, one); ok {
 			return i + 1, placed, long, true
 		}
 	}

@@ -35,6 +35,10 @@ const saidNothing = "select[type==any]"
 // than its queue's minimum. It was submitted from a host.
 func required(v *state.View, queue pbs.QueueName, list attr.List, running bool, from pbs.HostName) (attr.List, error) {
 	text, ok := list.Get(requirement, "")
+	slots, ranged := list.Get(lsf.JobSlots, "")
+	if !ok && ranged {
+		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s is for jobs with %s", lsf.JobSlots, requirement)
+	}
 	if !ok {
 		return list, nil
 	}
@@ -63,6 +67,12 @@ func required(v *state.View, queue pbs.QueueName, list attr.List, running bool, 
 			return nil, pbs.Attribute(pbs.BadAttributeValue, "Resource_List.ncpus")
 		}
 	}
+	most := r.Slots
+	if ranged {
+		if r.Slots, most, ok = lsf.ReadSlots(slots); !ok {
+			return nil, pbs.Attribute(pbs.BadAttributeValue, lsf.JobSlots)
+		}
+	}
 	if hosts, ok := list.Get("Resource_List", "host"); ok {
 		words := strings.Split(hosts, ",")
 		if r.Hosts, err = knownHosts(v, words); err != nil {
@@ -78,13 +88,12 @@ func required(v *state.View, queue pbs.QueueName, list attr.List, running bool, 
 	if r.Slots > 1 && r.Slots > allSlots(v) {
 		return nil, refusedRequirement(&resreq.Refusal{Cause: resreq.TooManyProcessors, At: -1})
 	}
-	shapes, err := lsf.Shapes(r, v, site)
+	shape, alternatives, err := shapesOf(r, most, v, site)
 	if err != nil {
 		return nil, refusedRequirement(err)
 	}
-	shape := shapes[0]
-	if text := lsf.PrintAlternatives(shapes); text != "" {
-		list = list.Set(lsf.JobAlternatives, "", text)
+	if alternatives != "" {
+		list = list.Set(lsf.JobAlternatives, "", alternatives)
 	}
 	if text := shape.WhereText(); text != "" {
 		list = list.Set(lsf.JobSelect, "", text)
@@ -113,6 +122,22 @@ func required(v *state.View, queue pbs.QueueName, list attr.List, running bool, 
 	return list.Set("Resource_List", "select", shape.Select.String()).Set("Resource_List", "place", shape.Place.String()), nil
 }
 
+// shapesOf returns the shape in which a job waits, and what it may have instead: of its alternatives, or up to most slots.
+func shapesOf(r lsf.Request, most int, v *state.View, site resreq.Site) (lsf.Shape, string, error) {
+	if most > r.Slots {
+		all, err := lsf.Sizes(r, most, v, site)
+		if err != nil {
+			return lsf.Shape{}, "", err
+		}
+		return all[0], lsf.PrintSizes(all), nil
+	}
+	all, err := lsf.Shapes(r, v, site)
+	if err != nil {
+		return lsf.Shape{}, "", err
+	}
+	return all[0], lsf.PrintAlternatives(all), nil
+}
+
 // requiredAgain turns a change of a job's requirement into one of its select and place: bmod. The slots and the
 // sharing are those that are asked for with it, else those that the job has, and so are the hosts where it keeps its requirement.
 func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([]command.AttrChange, error) {
@@ -125,6 +150,8 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	text, ok := asked.Get(requirement, "")
 	again := slices.ContainsFunc(changes, func(ch command.AttrChange) bool { return ch.Entry.Name == lsf.JobApplication })
 	switch {
+	case !ok && slices.ContainsFunc(changes, func(ch command.AttrChange) bool { return ch.Entry.Name == lsf.JobSlots }):
+		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s goes with %s", lsf.JobSlots, requirement)
 	case !ok && !again:
 		return changes, nil
 	case j.Live() && !ok:
@@ -164,15 +191,9 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	if hosts != "" {
 		list = list.Set("Resource_List", "host", hosts)
 	}
-	from, _ := j.Attrs.Get("Submit_Host", "")
-	list, err := required(v, j.Queue, list, j.Live(), pbs.HostName(from))
+	list, err := remade(v, j, list, asked)
 	if err != nil {
 		return nil, err
-	}
-	if list = list.Unset(lsf.JobApplication, ""); j.Live() {
-		if list, err = usageOnly(j, list); err != nil {
-			return nil, err
-		}
 	}
 	replaced := func(ch command.AttrChange) bool {
 		_, anew := list.Get(ch.Entry.Name, ch.Entry.Resource)
@@ -182,7 +203,7 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	for _, e := range list {
 		changes = append(changes, command.AttrChange{Entry: e})
 	}
-	for _, name := range [...]string{lsf.JobCombined, lsf.JobAlternatives, lsf.JobEffective, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobLayout, lsf.JobHosts} {
+	for _, name := range [...]string{lsf.JobSlots, lsf.JobCombined, lsf.JobAlternatives, lsf.JobEffective, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobLayout, lsf.JobHosts} {
 		_, now := list.Get(name, "")
 		if _, before := j.Attrs.Get(name, ""); before && !now {
 			changes = append(changes, command.AttrChange{Op: command.OpUnset, Entry: attr.Entry{Name: name}})
@@ -194,6 +215,52 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 		}
 	}
 	return changes, nil
+}
+
+// remade is required for a job that is there. It may have as many slots as it could, unless another number is asked for. One that runs has
+// the number that it got, and all of them again when it is requeued.
+func remade(v *state.View, j *state.Job, list, asked attr.List) (attr.List, error) {
+	name, _ := j.Attrs.Get("Submit_Host", "")
+	from := pbs.HostName(name)
+	slots, ranged := j.Attrs.Get(lsf.JobSlots, "")
+	if !j.Live() {
+		if now, said := asked.Get(lsf.JobSlots, ""); said {
+			slots, ranged = now, true
+		} else if _, said := asked.Get("Resource_List", "ncpus"); said {
+			ranged = false
+		}
+		if ranged {
+			list = list.Set(lsf.JobSlots, "", slots)
+		}
+		list, err := required(v, j.Queue, list, false, from)
+		return list.Unset(lsf.JobApplication, ""), err
+	}
+	now, err := required(v, j.Queue, list, true, from)
+	if err != nil {
+		return nil, err
+	}
+	if now, err = usageOnly(j, now.Unset(lsf.JobApplication, "")); err != nil || !ranged {
+		return now, err
+	}
+	again, err := required(v, j.Queue, list.Set(lsf.JobSlots, "", slots), true, from)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{lsf.JobSlots, lsf.JobAlternatives} {
+		text, _ := again.Get(name, "")
+		now = now.Set(name, "", text)
+	}
+	now = now.Set(lsf.JobEffective, "", requires(now))
+	return now, nil
+}
+
+// requires returns the requirement of a list as it counts.
+func requires(list attr.List) string {
+	text, merged := list.Get(lsf.JobCombined, "")
+	if !merged {
+		text, _ = list.Get(requirement, "")
+	}
+	return text
 }
 
 // located returns a requirement with the type of the host that its job was submitted from in the place of type==local, and refuses one where that

@@ -36,6 +36,10 @@ func reservingOf(v *state.View, j *state.Job, text string, asked attr.List, appl
 	if now, said := asked.Get("Resource_List", "ncpus"); said && now != slots {
 		return "", pbs.Attribute(pbs.RunningAttribute, "Resource_List.ncpus")
 	}
+	was, _ := j.Attrs.Get(lsf.JobSlots, "")
+	if now, said := asked.Get(lsf.JobSlots, ""); said && now != was {
+		return "", pbs.Attribute(pbs.RunningAttribute, lsf.JobSlots)
+	}
 	hosts := hostsOf(j)
 	if strings.Contains(own, "hname") { // it is the requirement that names them
 		hosts = ""
@@ -47,7 +51,7 @@ func reservingOf(v *state.View, j *state.Job, text string, asked attr.List, appl
 		return "", pbs.Attribute(pbs.RunningAttribute, "Resource_List.place")
 	}
 	site := v.LSF().Site(slices.Collect(v.CustomResources()))
-	was, err := resreq.Parse(own, site)
+	before, err := resreq.Parse(own, site)
 	if err != nil {
 		return "", pbs.Attribute(pbs.RunningAttribute, requirement)
 	}
@@ -55,7 +59,7 @@ func reservingOf(v *state.View, j *state.Job, text string, asked attr.List, appl
 	if err != nil {
 		return "", refusedRequirement(err)
 	}
-	next, same := was.Reserving(now)
+	next, same := before.Reserving(now)
 	if !same {
 		return "", pbs.Attribute(pbs.RunningAttribute, requirement)
 	}

@@ -190,3 +190,17 @@ func parseRequirement(text string) (string, bool) {
 	_, ok := parseText(text)
 	return text, ok && text != "" && len(text) <= maxRequirement
 }
+
+// maxSlots bounds the slots of a job that may have more or fewer, as those of any job of LSF are bounded.
+const maxSlots = 1 << 17
+
+// parseSlots reads how many slots a job may have: "2,6", from 2 to 6 (specification: reservation section 10.1).
+func parseSlots(text string) (string, bool) {
+	least, most, ok := strings.Cut(text, ",")
+	a, err1 := strconv.Atoi(least)
+	b, err2 := strconv.Atoi(most)
+	if !ok || err1 != nil || err2 != nil || a < 1 || a >= b || b > maxSlots {
+		return "", false
+	}
+	return strconv.Itoa(a) + "," + strconv.Itoa(b), true
+}

@@ -125,6 +125,7 @@ func jobRows() []row {
 		shown("topjob", Boolean),
 		set("max_run_subjobs", Number, numberIn(1, 1<<31-1)).since(levelObjects),
 		set("lsf_resreq", Text, parseRequirement).since(levelObjects),
+		set("lsf_slots", Text, parseSlots).since(levelObjects),
 		set("lsf_app", Text, nil).since(levelObjects),
 		shown("lsf_combined", Text),
 		shown("lsf_select", Text),

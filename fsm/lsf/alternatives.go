@@ -13,10 +13,23 @@ type Alternative struct {
 	Wide   resource.List
 }
 
-const between = " || " // alternatives, of which no select and no amount has a blank
+// What stands between alternatives, of which no select and no amount has a blank.
+const (
+	between = " || " // the first is preferred
+	below   = " < "  // the last is: each has more slots than the one before
+)
 
 // PrintAlternatives returns the attribute lsf_alternatives of shapes, the preferred one first; nothing of one alone.
-func PrintAlternatives(all []Shape) string {
+func PrintAlternatives(all []Shape) string { return printAlternatives(all, between) }
+
+// PrintSizes returns the attribute lsf_alternatives of the shapes that Sizes has made.
+func PrintSizes(all []Shape) string { return printAlternatives(all, below) }
+
+// Rising reports whether lsf_alternatives are one requirement for ever more slots: all that there is room for is
+// preferred, and what has no room for the first has none for any.
+func Rising(text string) bool { return strings.Contains(text, below) }
+
+func printAlternatives(all []Shape, sign string) string {
 	if len(all) < 2 {
 		return ""
 	}
@@ -27,15 +40,19 @@ func PrintAlternatives(all []Shape) string {
 			words[i] += " " + it.Name + "=" + it.Value
 		}
 	}
-	return strings.Join(words, between)
+	return strings.Join(words, sign)
 }
 
-// ReadAlternatives reads what PrintAlternatives has printed.
+// ReadAlternatives reads what PrintAlternatives or PrintSizes has printed.
 func ReadAlternatives(text string) (all []Alternative) {
 	if text == "" {
 		return nil
 	}
-	for one := range strings.SplitSeq(text, between) {
+	sign := between
+	if Rising(text) {
+		sign = below
+	}
+	for one := range strings.SplitSeq(text, sign) {
 		words := strings.Fields(one)
 		if len(words) == 0 {
 			continue

@@ -22,6 +22,7 @@ const (
 	QueueStop        = "lsf_stop_cond"   // STOP_COND: where a host satisfies it load suspends jobs
 	QueueResume      = "lsf_resume_cond" // RESUME_COND: where all hosts satisfy it they go on
 	JobRequirement   = "lsf_resreq"
+	JobSlots         = "lsf_slots" // "2,6": it may have more than it waits for
 	JobApplication   = "lsf_app"
 	JobCombined      = "lsf_combined"
 	JobSelect        = "lsf_select"       // what of it chunks cannot say

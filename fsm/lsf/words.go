@@ -14,6 +14,7 @@ var Terms = []Word{
 	{"host", "host with its vnodes", "commands of LSF sum the vnodes of a host"},
 	{"slot", "`ncpus`", "`MAX` of bhosts is `resources_available.ncpus` of the host"},
 	{"`bsub -n N`", "`select=N:ncpus=1`, `place=free`", "without a span, in sum"},
+	{"`bsub -n min,max`", "the select of `min` slots, job attribute `lsf_slots`", "`lsf_alternatives` has those of all numbers, `a < b`; started, the job has that of its number"},
 	{"`span[ptile=p]`, n = a*p + b", "`select=a:ncpus=p[+1:ncpus=b]`, `place=scatter`", "each chunk on a host of its own"},
 	{"`span[ptile='!']`", "`select=N:ncpus=1`", "`lsf_layout`: `1:ptile=!`, with `'!',t:2` also `,t=2`: each host but one has as many of the chunks as it has slots"},
 	{"`span[hosts=1]`", "`select=1:ncpus=N`, `place=pack`", ""},
