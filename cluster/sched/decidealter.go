@@ -3,9 +3,9 @@ package sched
 import (
 	"slices"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
-	"rampart/fsm/state"
 )
 
 // altered finds vnodes for an occurrence ahead that is to be at another time, or to have less: those that it has, if they will do.
@@ -135,7 +135,7 @@ func (q *question) covers(has spec.ExecVnode, stays []int, ch spec.ExecChunk) bo
 			}
 		}
 		share, begun := vn.ReservedFor(q.ID)
-		next := state.Reserved{Items: sum}
+		next := alloc.Reserved{Items: sum}
 		used := slices.DeleteFunc(slices.Clone(share.Used), func(it resource.Item) bool { return !share.Names(it.Name) && !next.Names(it.Name) })
 		if !some || begun && resource.Fits(used, sum, nil, q.view) != nil {
 			return false

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rampart/cluster/sched/calendar"
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -157,7 +158,7 @@ func newInside(v *state.View, r *state.Reservation) *inside {
 		vn, ok := v.Vnode(name)
 		at := -1
 		if ok {
-			at = slices.IndexFunc(vn.Reserved, func(res state.Reserved) bool { return res.Reservation == r.ID })
+			at = slices.IndexFunc(vn.Reserved, func(res alloc.Reserved) bool { return res.Reservation == r.ID })
 		}
 		if at < 0 {
 			in.lost = true
@@ -180,7 +181,7 @@ func emptyInside(v *state.View, idle bool) *world {
 }
 
 // addShare adds what a reservation has of a vnode, as if that was all of it, and all of what it does not name.
-func (w *world) addShare(vn *state.Vnode, res state.Reserved) {
+func (w *world) addShare(vn *state.Vnode, res alloc.Reserved) {
 	if !w.idle {
 		res.Items = w.real(vn, res)
 	}
@@ -221,7 +222,7 @@ func (w *world) addShare(vn *state.Vnode, res state.Reserved) {
 
 // real returns what a reservation has of a vnode that the vnode really has: a maintenance, and one that was altered by force,
 // may overlap with what others have.
-func (w *world) real(vn *state.Vnode, res state.Reserved) resource.List {
+func (w *world) real(vn *state.Vnode, res alloc.Reserved) resource.List {
 	used := resource.List{}
 	for _, held := range vn.Jobs {
 		if sum, err := resource.Add(used, vn.Own(held.Items), w.view); err == nil {

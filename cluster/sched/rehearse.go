@@ -54,8 +54,7 @@ func (c *cycle) rehearse(j *state.Job, q quarry) bool {
 func (w *world) beside(placed spec.ExecVnode, place spec.Place) bool {
 	for _, name := range placed.Vnodes() {
 		n := &w.nodes[w.byVnode[name]]
-		h := &w.hosts[n.host]
-		if h.shut || n.jobs+n.held > 0 && n.vnode.AloneFor(place) || h.jobs+h.held > 0 && n.vnode.HostAloneFor(place) {
+		if !n.vnode.Lets(w.use(n), place) {
 			return false
 		}
 	}

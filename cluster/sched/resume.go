@@ -273,7 +273,6 @@ type onColumn struct {
 // others that share its amounts, and beside who was given the vnode in this cycle.
 func (w *world) gives(i int, l state.Left, place spec.Place, want map[onColumn]int64) bool {
 	n := &w.nodes[i]
-	h := &w.hosts[n.host]
 	if n.vnode.Lost() {
 		return false
 	}
@@ -283,7 +282,7 @@ func (w *world) gives(i int, l state.Left, place spec.Place, want map[onColumn]i
 		}
 	}
 	alone := l.Held().Exclusive
-	if n.alone || h.shut || alone && (n.jobs+n.held > 0 || h.jobs+h.held > 0 && n.vnode.HostAloneFor(place)) {
+	if !w.use(n).Lets(alone, alone && n.vnode.HostAloneFor(place)) {
 		return false
 	}
 	for _, it := range l.Items {

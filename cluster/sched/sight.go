@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rampart/cluster/sched/calendar"
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -208,13 +209,13 @@ func (at *spot) left(n need, win *window, all bool) int64 {
 func (at *spot) open(i int, win *window) bool {
 	vn := at.world.nodes[i].vnode
 	users, alone, _ := win.use(at.held(i))
-	if !sound(vn) || alone || users > 0 && vn.AloneFor(at.class.place) {
+	if !sound(vn) || !vn.Lets(alloc.Use{Here: users, Alone: alone}, at.class.place) {
 		return false
 	}
 	hostAlone := vn.HostAloneFor(at.class.place)
 	return !slices.ContainsFunc(at.world.hosts[at.host].nodes, func(o int) bool {
 		users, _, host := win.use(at.held(o))
-		return host || hostAlone && users > 0
+		return !alloc.Use{OnHost: users, HostAlone: host}.Lets(false, hostAlone)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 	"rampart/fsm/resource"
@@ -81,7 +82,7 @@ type fixed struct {
 	host  int
 	tie   tie
 
-	shareOf *state.Reserved // in the world of a reservation: what that has of the vnode
+	shareOf *alloc.Reserved // in the world of a reservation: what that has of the vnode
 }
 
 // hostKey is a host: vnodes of one mom may call theirs differently.
@@ -152,13 +153,13 @@ func (w *world) counts(f *fixed, sign int) {
 // read notes who uses the vnode.
 func (n *node) read(vn *state.Vnode) {
 	n.jobs, n.held = vn.Active(), len(vn.Reserved)
-	n.alone = vn.Exclusive() || slices.ContainsFunc(vn.Reserved, func(r state.Reserved) bool { return r.Exclusive })
+	n.alone = vn.Exclusive() || slices.ContainsFunc(vn.Reserved, func(r alloc.Reserved) bool { return r.Exclusive })
 	n.usable = vn.Usable() && !n.alone
 }
 
 // takesHost reports whether a job or a reservation has the vnode and its whole host for itself.
 func (w *world) takesHost(vn *state.Vnode) bool {
-	return w.view.TakesHost(vn) || slices.ContainsFunc(vn.Reserved, func(res state.Reserved) bool {
+	return w.view.TakesHost(vn) || slices.ContainsFunc(vn.Reserved, func(res alloc.Reserved) bool {
 		r, ok := w.view.Reservation(res.Reservation)
 		return ok && r.Claim().HostAloneOn(vn)
 	})
@@ -172,10 +173,13 @@ func (w *world) open(n *node, c *class) bool {
 	if n.mine == w.tried {
 		return true // an earlier chunk of this job was allowed to
 	}
-	if h := &w.hosts[n.host]; h.jobs+h.held > 0 && n.vnode.HostAloneFor(c.place) {
-		return false
-	}
-	return n.jobs+n.held == 0 || !n.vnode.AloneFor(c.place)
+	return n.vnode.Lets(w.use(n), c.place)
+}
+
+// use returns who uses a node and its host.
+func (w *world) use(n *node) alloc.Use {
+	h := &w.hosts[n.host]
+	return alloc.Use{Here: n.jobs + n.held, OnHost: h.jobs + h.held, Alone: n.alone, HostAlone: h.shut}
 }
 
 // column returns what the nodes have of one resource; it is made when the first
@@ -250,13 +254,11 @@ func offered(def resource.Def, list resource.List) int64 {
 // endless is what each vnode offers of an index that jobs raise: more than they can have, and little enough to be summed over all vnodes.
 const endless = math.MaxInt64 >> 16
 
-// taken returns what is charged of a vnode for a resource, as state.Vnode.Charged sums it up.
+// taken returns what is charged of a vnode for a resource, as alloc.Account.Charged sums it up.
 func taken(def resource.Def, vn *state.Vnode) int64 {
-	sum := charged(def, vn.Assigned)
-	for _, r := range vn.Reserved {
-		if !r.Names(def.Name) {
-			sum = plus(sum, charged(def, r.Used))
-		}
+	sum := int64(0)
+	for amount := range vn.ChargedOf(def.Name) {
+		sum = plus(sum, needed(def, amount))
 	}
 	return sum
 }
@@ -266,7 +268,11 @@ func charged(def resource.Def, list resource.List) int64 {
 	if !ok {
 		return 0
 	}
-	q, err := def.Parse(text)
+	return needed(def, text)
+}
+
+func needed(def resource.Def, amount string) int64 {
+	q, err := def.Parse(amount)
 	if err != nil {
 		return 0
 	}

@@ -3,6 +3,7 @@ package command
 import (
 	"slices"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -52,7 +53,7 @@ func unsetResource(tx *state.Tx, name string) {
 		_, told := v.Reported.Get(name)
 		_, had := v.Assigned.Get(name)
 		told = told && !stays
-		had = had || slices.ContainsFunc(v.Reserved, func(r state.Reserved) bool { return usedOf(r, name) })
+		had = had || slices.ContainsFunc(v.Reserved, func(r alloc.Reserved) bool { return usedOf(r, name) })
 		if set || told || had || names(v.Attrs, name) {
 			next := *v
 			next.Configured, next.Assigned, next.Attrs = v.Configured.Unset(name), v.Assigned.Unset(name), silent(v.Attrs, name)
@@ -69,7 +70,7 @@ func unsetResource(tx *state.Tx, name string) {
 }
 
 // usedOf reports whether jobs of a reservation have used the resource.
-func usedOf(r state.Reserved, name string) bool {
+func usedOf(r alloc.Reserved, name string) bool {
 	_, used := r.Used.Get(name)
 	return used
 }

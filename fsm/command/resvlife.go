@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -109,7 +110,7 @@ func begin(tx *state.Tx, r *state.Reservation) {
 	if err == nil {
 		for _, name := range order {
 			if v, ok := tx.Vnode(name); ok {
-				share := state.Reserved{Reservation: r.ID, Items: sums[name], Exclusive: r.Claim().AloneOn(v)}
+				share := alloc.Reserved{Reservation: r.ID, Items: sums[name], Exclusive: r.Claim().AloneOn(v)}
 				if next, err := v.Reserve(share, tx); err == nil {
 					next.OverCommitted = tx.Exceeded(next) != nil
 					tx.PutVnode(next)
@@ -228,7 +229,7 @@ func reshare(tx *state.Tx, r *state.Reservation, before string) error {
 		if _, has := v.ReservedFor(r.ID); has {
 			continue
 		}
-		next, err := v.Reserve(state.Reserved{Reservation: r.ID, Items: sums[name], Exclusive: r.Claim().AloneOn(v)}, tx)
+		next, err := v.Reserve(alloc.Reserved{Reservation: r.ID, Items: sums[name], Exclusive: r.Claim().AloneOn(v)}, tx)
 		if err != nil {
 			return err
 		}

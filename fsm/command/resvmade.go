@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -47,7 +48,7 @@ func (c *Reserve) ofJob(tx *state.Tx, m Meta, r *state.Reservation, res *state.R
 	next.Queue, next.Queued, next.Reservation, next.ReservedName = r.ID.Queue(), m.At, r.ID, r.Name()
 	for _, s := range tx.Stakes(j) {
 		held := s.Held()
-		share := state.Reserved{Reservation: r.ID, Items: held.Items, Exclusive: r.Claim().AloneOn(s.Vnode)}
+		share := alloc.Reserved{Reservation: r.ID, Items: held.Items, Exclusive: r.Claim().AloneOn(s.Vnode)}
 		less, err := s.Vnode.GiveBack(s.At, tx)
 		if err != nil {
 			return err

@@ -168,10 +168,14 @@ func shownCPUs(tx *state.Tx, chunk spec.ExecChunk, cpus int) int {
 
 // open refuses a vnode that takes no run, or not one that wants it alone.
 func open(v *state.Vnode, alone bool, of pbs.ReservationID) error {
+	use := alloc.Use{Here: v.Active()}
+	if of == "" {
+		use.Here += len(v.Reserved)
+	}
 	switch {
 	case !v.UsableFor(of):
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is %s", v.Name, v.State())
-	case alone && (v.Active() > 0 || of == "" && len(v.Reserved) > 0):
+	case !use.Lets(alone, false):
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", v.Name)
 	}
 	return nil

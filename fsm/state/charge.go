@@ -3,123 +3,60 @@ package state
 import (
 	"slices"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
 
-// Charge returns the vnode with one more share, which is assigned from then on: of a job in a reservation to the
-// reservation, which has its amounts already; what the reservation does not name counts beside them (Charged). Whether it
-// fits is the caller's to ask (L3).
+// Charge returns the vnode with one more share, which is assigned from then on (alloc.Account.Charge). Whether it fits is the
+// caller's to ask (L3).
 func (v *Vnode) Charge(held VnodeJob, t resource.Table) (*Vnode, error) {
-	next, err := v.count(held, t, resource.Add)
+	account, err := v.Account.Charge(held.Items, held.Reservation, t)
 	if err != nil {
 		return nil, err
 	}
+	next := v.with(account)
 	next.Jobs = append(slices.Clip(v.Jobs), held)
 	return next, nil
 }
 
 // GiveBack returns the vnode without the share at a place in Jobs: it takes back what Charge has done.
 func (v *Vnode) GiveBack(at int, t resource.Table) (*Vnode, error) {
-	next, err := v.count(v.Jobs[at], t, resource.Sub)
+	account, err := v.Account.GiveBack(v.Jobs[at].Items, v.Jobs[at].Reservation, t)
 	if err != nil {
 		return nil, err
 	}
+	next := v.with(account)
 	next.Jobs = slices.Delete(slices.Clone(v.Jobs), at, at+1)
 	return next, nil
 }
 
-// count returns the vnode with a share added to, or taken from, what is assigned, or what its reservation has in use.
-func (v *Vnode) count(held VnodeJob, t resource.Table, change func(a, b resource.List, t resource.Table) (resource.List, error)) (*Vnode, error) {
+// with returns the vnode with another account.
+func (v *Vnode) with(account alloc.Account) *Vnode {
 	next := *v
-	var err error
-	if at := v.reserved(held.Reservation); at >= 0 {
-		next.Reserved = slices.Clone(v.Reserved)
-		next.Reserved[at].Used, err = change(v.Reserved[at].Used, held.Items, t)
-		return &next, err
-	}
-	next.Assigned, err = change(v.Assigned, held.Items, t)
-	return &next, err
+	next.Account = account
+	return &next
 }
 
-// reserved returns the place in Reserved of what a reservation has of the vnode, -1 if it has nothing.
-func (v *Vnode) reserved(id pbs.ReservationID) int {
-	if id == "" {
-		return -1
-	}
-	return slices.IndexFunc(v.Reserved, func(r Reserved) bool { return r.Reservation == id })
-}
-
-// ReservedFor returns what a reservation that has begun has of the vnode.
-func (v *Vnode) ReservedFor(id pbs.ReservationID) (Reserved, bool) {
-	at := v.reserved(id)
-	if at < 0 {
-		return Reserved{}, false
-	}
-	return v.Reserved[at], true
-}
-
-// Reserve returns the vnode with the share of a reservation that begins. The shares of its jobs that run there already, of
-// one that is made of a job, are charged to it from then on.
-func (v *Vnode) Reserve(share Reserved, t resource.Table) (*Vnode, error) {
-	next := *v
-	var err error
-	if next.Assigned, err = resource.Add(v.Assigned, share.Items, t); err != nil {
+// Reserve returns the vnode with the share of a reservation that begins.
+func (v *Vnode) Reserve(share alloc.Reserved, t resource.Table) (*Vnode, error) {
+	account, err := v.Account.Reserve(share, t)
+	if err != nil {
 		return nil, err
 	}
-	next.Reserved = append(slices.Clip(v.Reserved), share)
-	return &next, nil
+	return v.with(account), nil
 }
 
 // Unreserve returns the vnode without the share of a reservation of which no job is left there.
 func (v *Vnode) Unreserve(id pbs.ReservationID, t resource.Table) (*Vnode, error) {
-	at := v.reserved(id)
-	if at < 0 {
+	if _, ok := v.ReservedFor(id); !ok {
 		return v, nil
 	}
-	next := *v
-	var err error
-	if next.Assigned, err = resource.Sub(v.Assigned, v.Reserved[at].Items, t); err != nil {
+	account, err := v.Account.Unreserve(id, t)
+	if err != nil {
 		return nil, err
 	}
-	next.Reserved = slices.Delete(slices.Clone(v.Reserved), at, at+1)
-	return &next, nil
-}
-
-// Names reports whether a resource is one of those of which the reservation has an amount, be it none.
-func (r Reserved) Names(res string) bool {
-	_, named := r.Items.Get(res)
-	return named
-}
-
-// Beyond returns the items of held that the reservation does not name; they are charged to the vnode.
-func (r Reserved) Beyond(held resource.List) (rest resource.List) {
-	for _, it := range held {
-		if !r.Names(it.Name) {
-			rest = append(rest, it)
-		}
-	}
-	return rest
-}
-
-// within returns the items of held that the reservation names.
-func (r Reserved) within(held resource.List) resource.List {
-	if len(r.Beyond(held)) == 0 {
-		return held
-	}
-	return slices.DeleteFunc(slices.Clone(held), func(it resource.Item) bool { return !r.Names(it.Name) })
-}
-
-// Charged returns what nobody else can have of a vnode: what is assigned to jobs and to reservations that have begun, and
-// what jobs of those use of resources that their reservation does not name.
-func (v *Vnode) Charged(t resource.Table) resource.List {
-	sum := v.Assigned
-	for _, r := range v.Reserved {
-		if more, err := resource.Add(sum, r.Beyond(r.Used), t); err == nil {
-			sum = more
-		}
-	}
-	return sum
+	return v.with(account), nil
 }
 
 // ShortFor is Short for a job of a reservation: what the reservation has of the vnode must suffice beside what its jobs use,
@@ -134,7 +71,7 @@ func (t *tables) ShortFor(v *Vnode, id pbs.ReservationID, request resource.List,
 		return resource.Fits(request, nil, nil, t)
 	}
 	rest := share.Beyond(request)
-	request = share.within(request)
+	request = share.Within(request)
 	used, err := resource.Add(share.Used, promised[v.Name], t)
 	if err != nil {
 		return &resource.Shortage{}

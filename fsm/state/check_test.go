@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
@@ -75,7 +76,7 @@ func busyStore() *Store {
 	tx.PutQueue(&Queue{Name: "workq"})
 	two := resource.List{{Name: "ncpus", Value: "2"}}
 	tx.PutVnode(&Vnode{
-		Name: "a", Host: "a", Seq: 1, Reported: two, Assigned: two,
+		Name: "a", Host: "a", Seq: 1, Reported: two, Account: alloc.Account{Assigned: two},
 		Jobs: []VnodeJob{{Job: "1.srv", RunCount: 1, Items: two, CPUs: []uint32{0, 1}}},
 	})
 	tx.PutJob(&Job{ID: "1.srv", Seq: 1, State: pbs.Running, Queue: "workq", RunCount: 1, Run: &Run{Number: 1, MS: "a"}, Resources: two})

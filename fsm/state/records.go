@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -138,7 +139,6 @@ type Vnode struct {
 	Flags           VnodeFlags    `cbor:"4,keyasint,omitempty"`
 	Reported        resource.List `cbor:"5,keyasint,omitempty"` // resources_available as the mom tells
 	Configured      resource.List `cbor:"6,keyasint,omitempty"` // as qmgr set it; wins over Reported
-	Assigned        resource.List `cbor:"7,keyasint,omitempty"` // consumables in use
 	Jobs            []VnodeJob    `cbor:"8,keyasint,omitempty"` // in the order of their start
 	Sharing         string        `cbor:"9,keyasint,omitempty"`
 	Comment         string        `cbor:"10,keyasint,omitempty"`
@@ -151,17 +151,9 @@ type Vnode struct {
 	ReportedAttrs   attr.List     `cbor:"17,keyasint,omitempty"` // of the definition files; Attrs win over them
 	ByHook          bool          `cbor:"19,keyasint,omitempty"` // made by a hook on its mom, which does not report it
 	Lent            resource.List `cbor:"20,keyasint,omitempty"` // what jobs of other vnodes hold of it (resources_available.X=@V); PutVnode keeps it
-	Reserved        []Reserved    `cbor:"21,keyasint,omitempty"` // what reservations that have begun hold, in the order of their beginning
 	OverPromised    bool          `cbor:"22,keyasint,omitempty"` // less is available now than was promised for some time to come (L15)
-}
 
-// Reserved is the share of a vnode that a reservation has whose time has come. It is assigned as a whole; jobs of the
-// reservation are charged to it, and to the vnode with what it has no amount of.
-type Reserved struct {
-	Reservation pbs.ReservationID `cbor:"1,keyasint"`
-	Items       resource.List     `cbor:"2,keyasint,omitempty"` // consumables charged
-	Used        resource.List     `cbor:"3,keyasint,omitempty"` // by its jobs, of these and of others
-	Exclusive   bool              `cbor:"4,keyasint,omitempty"`
+	alloc.Account // what jobs and reservations that have begun are charged with
 }
 
 // A VnodeJob is a run that holds a share of a vnode.

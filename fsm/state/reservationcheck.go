@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
@@ -105,7 +106,7 @@ func (t *tables) shortOf(v *Vnode, all []*Promise) error {
 }
 
 // checkReserved verifies that the reservation that holds a share of a vnode has begun.
-func (t *tables) checkReserved(v *Vnode, share Reserved) error {
+func (t *tables) checkReserved(v *Vnode, share alloc.Reserved) error {
 	r, ok := t.Reservation(share.Reservation)
 	switch {
 	case !ok:

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -28,8 +29,8 @@ func (t *tables) assignedWhole() resource.List {
 		if !r.Started() {
 			continue
 		}
-		whole := Reserved{Items: resource.Only(r.Resources, t, resource.PerQueue)}
-		if less, err := resource.Sub(sum, whole.within(t.assigned(r.ID.Queue())), t); err == nil {
+		whole := alloc.Reserved{Items: resource.Only(r.Resources, t, resource.PerQueue)}
+		if less, err := resource.Sub(sum, whole.Within(t.assigned(r.ID.Queue())), t); err == nil {
 			sum = less
 		}
 		if more, err := resource.Add(sum, whole.Items, t); err == nil {

@@ -3,6 +3,7 @@ package state
 import (
 	"slices"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/spec"
 )
@@ -17,32 +18,14 @@ func (j *Job) Placement() spec.Place {
 	return p
 }
 
-// AloneFor reports whether a job with the place has the vnode to itself: the vnode's sharing
-// attribute may force or forbid it, else the place says.
-func (v *Vnode) AloneFor(p spec.Place) bool {
-	switch v.SharingText() {
-	case "force_excl", "force_exclhost":
-		return true
-	case "ignore_excl":
-		return false
-	case "default_excl", "default_exclhost":
-		return p.Sharing != spec.Shared
-	}
-	return p.Sharing == spec.Exclusive || p.Sharing == spec.ExclusiveHost
-}
+// AloneFor reports whether a job with the place has the vnode to itself.
+func (v *Vnode) AloneFor(p spec.Place) bool { return alloc.Sharing(v.Sharing).AloneFor(p) }
 
 // HostAloneFor reports whether a job with the place has the whole host of the vnode to itself.
-func (v *Vnode) HostAloneFor(p spec.Place) bool {
-	switch v.SharingText() {
-	case "force_exclhost":
-		return true
-	case "ignore_excl", "force_excl":
-		return false
-	case "default_exclhost":
-		return p.Sharing == "" || p.Sharing == spec.ExclusiveHost
-	}
-	return p.Sharing == spec.ExclusiveHost
-}
+func (v *Vnode) HostAloneFor(p spec.Place) bool { return alloc.Sharing(v.Sharing).HostAloneFor(p) }
+
+// Lets reports whether a job with the place may use the vnode beside those who do.
+func (v *Vnode) Lets(u alloc.Use, p spec.Place) bool { return alloc.Sharing(v.Sharing).Lets(u, p) }
 
 // A Claim tells which vnodes a reservation has to itself while it runs: those that a job of its place would. A maintenance has all
 // of its vnodes, whatever they say.
@@ -121,15 +104,19 @@ func (t *tables) Beside(s Stake) bool {
 	j, ok := t.Job(held.Job)
 	wantsHost := ok && held.Exclusive && s.Vnode.HostAloneFor(j.Placement())
 	word := s.Vnode.HostWord()
+	var use alloc.Use
 	for v := range t.VnodesOf(s.Vnode.Host) {
 		if v.HostWord() != word {
 			continue
 		}
-		here := v.Name == s.Vnode.Name
-		others := slices.ContainsFunc(v.Jobs, func(o VnodeJob) bool { return o.Job != held.Job && !o.Suspended })
-		if others && (wantsHost || here && (held.Exclusive || v.Exclusive()) || t.TakesHost(v)) {
-			return false
+		if !slices.ContainsFunc(v.Jobs, func(o VnodeJob) bool { return o.Job != held.Job && !o.Suspended }) {
+			continue
+		}
+		use.OnHost++
+		use.HostAlone = use.HostAlone || t.TakesHost(v)
+		if v.Name == s.Vnode.Name {
+			use.Here, use.Alone = 1, v.Exclusive()
 		}
 	}
-	return true
+	return use.Lets(held.Exclusive, wantsHost)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -53,11 +54,6 @@ func (v *Vnode) Exclusive() bool {
 	return slices.ContainsFunc(v.Jobs, func(j VnodeJob) bool { return j.Exclusive && !j.Suspended })
 }
 
-// ReservedAlone reports whether a reservation that has begun has the whole vnode.
-func (v *Vnode) ReservedAlone() bool {
-	return slices.ContainsFunc(v.Reserved, func(r Reserved) bool { return r.Exclusive })
-}
-
 // Lost reports whether the vnode is away, or was taken out of service. One that is busy is neither: nothing starts there now.
 func (v *Vnode) Lost() bool { return v.Flags&^VnodeBusy != 0 }
 
@@ -67,7 +63,7 @@ func (v *Vnode) Usable() bool { return v.UsableFor("") }
 // UsableFor reports whether new runs of a reservation, or of none, may be placed on the vnode.
 func (v *Vnode) UsableFor(id pbs.ReservationID) bool {
 	return v.Flags == 0 && !v.Exclusive() && !v.InMaintenance() &&
-		!slices.ContainsFunc(v.Reserved, func(r Reserved) bool { return r.Exclusive && r.Reservation != id })
+		!slices.ContainsFunc(v.Reserved, func(r alloc.Reserved) bool { return r.Exclusive && r.Reservation != id })
 }
 
 // State returns the vnode's state as pbsnodes prints it, its words in PBS's order.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 )
 
@@ -38,9 +39,9 @@ func TestState_WordsInPBSOrder(t *testing.T) {
 		"state-unknown,down":           {Flags: VnodeUnknown | VnodeDown},
 		"down,offline":                 {Flags: VnodeOffline | VnodeTroubled},
 		"Stale,offline,busy":           {Flags: VnodeBusy | VnodeOffline | VnodeStale},
-		"resv-exclusive":               {Reserved: []Reserved{{Exclusive: true}}},
-		"offline,busy,resv-exclusive":  {Flags: VnodeOffline | VnodeBusy, Reserved: []Reserved{{Exclusive: true}}},
-		"job-exclusive,resv-exclusive": {Jobs: []VnodeJob{{Exclusive: true}}, Reserved: []Reserved{{Exclusive: true}}},
+		"resv-exclusive":               {Account: alloc.Account{Reserved: []alloc.Reserved{{Exclusive: true}}}},
+		"offline,busy,resv-exclusive":  {Flags: VnodeOffline | VnodeBusy, Account: alloc.Account{Reserved: []alloc.Reserved{{Exclusive: true}}}},
+		"job-exclusive,resv-exclusive": {Jobs: []VnodeJob{{Exclusive: true}}, Account: alloc.Account{Reserved: []alloc.Reserved{{Exclusive: true}}}},
 	} {
 		if got := v.State(); got != want {
 			t.Errorf("%s, want %s", got, want)
