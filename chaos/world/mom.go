@@ -155,6 +155,28 @@ func (p *programs) Start(ctx context.Context, dir string, spec proc.Spec) (proc.
 	return h, nil
 }
 
+// inside reports whether a path is one of a plain world's own, in which folders of jobs are made: files are staged into them.
+func (p *programs) inside(path string) bool {
+	rest, err := filepath.Rel(p.w.config.Dir, path)
+	return p.w.config.Plain && err == nil && filepath.IsLocal(rest)
+}
+
+// MakeDir implements proc.System.
+func (p *programs) MakeDir(owner *proc.Owner, path string) error {
+	if p.inside(path) {
+		return os.MkdirAll(path, 0o700)
+	}
+	return p.Fake.MakeDir(owner, path)
+}
+
+// RemoveDir implements proc.System.
+func (p *programs) RemoveDir(owner *proc.Owner, path string) error {
+	if p.inside(path) {
+		return os.RemoveAll(path)
+	}
+	return p.Fake.RemoveDir(owner, path)
+}
+
 // runOf reads the run count in the name of a task's folder, JOB@RUN.
 func runOf(dir string) uint32 {
 	_, run, _ := strings.Cut(filepath.Base(dir), "@")

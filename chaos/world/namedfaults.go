@@ -57,8 +57,85 @@ func (w *World) Stall(name, kind string) error {
 	return nil
 }
 
-// Flow makes every disk answer.
+// Drag makes the disk of a replica take so much longer for each write, or for each of a kind.
+func (w *World) Drag(name string, delay time.Duration, kind string) error {
+	r, err := w.replicaNamed(name)
+	if err != nil {
+		return err
+	}
+	if kind == "" {
+		r.disk.valve.Narrow(delay)
+		return nil
+	}
+	if !slices.Contains(stores, kind) {
+		return fmt.Errorf("%q is no kind of writes: want one of %s", kind, strings.Join(stores, ", "))
+	}
+	r.disk.valve.Narrow(delay, kind)
+	return nil
+}
+
+// Flow makes every disk answer, at once.
 func (w *World) Flow() { w.flow() }
+
+// Lie has somebody with the key of gossip tell all members again and again that a host is dead, or that it lives, until
+// every link is mended; one lie is told at a time.
+func (w *World) Lie(name string, alive bool) error {
+	m, err := w.momNamed(name)
+	if err == nil {
+		w.lie(m, alive)
+	}
+	return err
+}
+
+// Rebuild restarts a replica as another build: the present one, or one that knows a feature level less. Leadership is handed over.
+func (w *World) Rebuild(name string, older bool) error {
+	w.reap()
+	r, err := w.replicaNamed(name)
+	switch {
+	case err != nil:
+		return err
+	case r.older == older:
+		return fmt.Errorf("%s has that build already", name)
+	case r.done == nil:
+		r.older = older
+		return nil
+	}
+	r.change(older)
+	return nil
+}
+
+// Wreck kills a replica, of which log and accounting files are gone for good.
+func (w *World) Wreck(name string) error {
+	w.reap()
+	r, err := w.replicaNamed(name)
+	if err == nil && len(w.servers) < 2 {
+		err = fmt.Errorf("%s is the only replica: nothing would be left", name)
+	}
+	if err == nil {
+		w.wreck(r)
+	}
+	return err
+}
+
+// Cut lets nothing pass between a replica or host and some others.
+func (w *World) Cut(name string, others ...string) error {
+	for i, one := range append([]string{name}, others...) {
+		_, m, err := w.find(one)
+		switch {
+		case err != nil:
+			return err
+		case i > 0 && one == name:
+			return fmt.Errorf("%s cannot be cut off from itself", name)
+		case m != nil:
+			w.book.hurt(pbs.HostName(m.name))
+			m.away = true
+		}
+	}
+	for _, other := range others {
+		w.net.Cut(name, other)
+	}
+	return nil
+}
 
 // Mute loses what a replica or host says to the replicas, or, if it is to be deaf, what they say to it.
 func (w *World) Mute(name string, deaf bool) error {

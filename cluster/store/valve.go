@@ -3,16 +3,20 @@ package store
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
 
-// A Valve makes the writes to a backend wait while it is shut, as a disk does whose path is away.
-// It is for bubbles. The zero value is open.
+// A Valve makes the writes to a backend wait while it is shut, as a disk does whose path is away, or lets them through
+// slowly. It is for bubbles. The zero value is open.
 type Valve struct {
 	mu    sync.Mutex
 	kinds []string      // that wait; none: all
 	open  chan struct{} // closed when it opens; nil: it is open
+
+	delay time.Duration // of each write; 0: none
+	slow  []string      // kinds that are delayed; none: all
 }
 
 // Shut makes writes of the kinds wait, of all kinds if none is named.
@@ -25,12 +29,21 @@ func (v *Valve) Shut(kinds ...string) {
 	}
 }
 
-// Open lets through what waits; not ok if it was open.
+// Narrow makes each later write of the kinds take so long, of all kinds if none is named.
+func (v *Valve) Narrow(delay time.Duration, kinds ...string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.delay, v.slow = delay, kinds
+}
+
+// Open lets through what waits, and later writes at once; not ok if it was open.
 func (v *Valve) Open() (ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	ok = v.delay > 0
+	v.delay, v.slow = 0, nil
 	if v.open == nil {
-		return false
+		return ok
 	}
 	close(v.open)
 	v.open = nil
@@ -44,9 +57,16 @@ func (v *Valve) Pass(kind string) {
 	if len(v.kinds) > 0 && !slices.Contains(v.kinds, kind) {
 		open = nil
 	}
+	delay := v.delay
+	if len(v.slow) > 0 && !slices.Contains(v.slow, kind) {
+		delay = 0
+	}
 	v.mu.Unlock()
 	if open != nil {
 		<-open
+	}
+	if delay > 0 {
+		<-time.After(delay)
 	}
 }
 

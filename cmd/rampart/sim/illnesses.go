@@ -17,7 +17,14 @@ func illVerbs() map[string]verb {
 		"stepclock":   {usage: "stepclock leader|follower|NAME [+|-]DURATION", least: 2, most: 2, do: (*run).stepClock, check: checkShift},
 		"setclocks":   {usage: "setclocks", do: all((*run).setClocks)},
 		"stall":       {usage: "stall leader|follower|NAME [append|stable|delete|snapshot|ledger]", least: 1, most: 2, do: (*run).stall},
+		"drag":        {usage: "drag leader|follower|NAME SECONDS [append|stable|delete|snapshot|ledger]", least: 2, most: 3, do: (*run).drag, check: checkDuration(1)},
 		"flow":        {usage: "flow", do: all((*run).flow)},
+		"slander":     {usage: "slander HOST", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Lie(name, false) })},
+		"vouch":       {usage: "vouch HOST", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Lie(name, true) })},
+		"upgrade":     {usage: "upgrade leader|follower|NAME...", least: 1, most: -1, do: each(func(r *run, name string) error { return r.world.Rebuild(name, false) })},
+		"downgrade":   {usage: "downgrade leader|follower|NAME...", least: 1, most: -1, do: each(func(r *run, name string) error { return r.world.Rebuild(name, true) })},
+		"wreck":       {usage: "wreck leader|follower|NAME...", least: 1, most: -1, do: each(func(r *run, name string) error { return r.world.Wreck(name) })},
+		"cut":         {usage: "cut leader|follower|NAME leader|follower|NAME...", least: 2, most: -1, do: (*run).cut},
 		"mute":        {usage: "mute leader|follower|NAME", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Mute(name, false) })},
 		"deafen":      {usage: "deafen leader|follower|NAME", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Mute(name, true) })},
 		"losereplies": {usage: "losereplies leader|follower|NAME", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.LoseReplies(name) })},
@@ -82,6 +89,32 @@ func (r *run) stall(_ step, words []string) error {
 		return err
 	}
 	return r.world.Stall(name, strings.Join(words[1:], ""))
+}
+
+// drag has the disk of a replica take its time for each write, or each of a kind.
+func (r *run) drag(_ step, words []string) error {
+	delay, err := duration(words[1])
+	if err != nil {
+		return err
+	}
+	name, err := r.named(words[0])
+	if err != nil {
+		return err
+	}
+	return r.world.Drag(name, delay, strings.Join(words[2:], ""))
+}
+
+// cut lets nothing pass between one and some others.
+func (r *run) cut(_ step, words []string) error {
+	var names []string
+	for _, w := range words {
+		name, err := r.named(w)
+		if err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	return r.world.Cut(names[0], names[1:]...)
 }
 
 // tornBytes is how much of a ledger is lost where nobody says it: a record, or a part of one.

@@ -197,7 +197,7 @@ func (r *run) start(ctx context.Context) error {
 		replicas = r.o.Replicas
 	}
 	c := world.Config{
-		Size: world.Size{Servers: max(1, replicas)}, Class: r.s.class, Seed: r.o.Seed, Dir: r.dir, Plain: true, Submit: []string{login},
+		Size: world.Size{Servers: max(1, replicas), Older: r.s.older}, Class: r.s.class, Seed: r.o.Seed, Dir: r.dir, Plain: true, Submit: []string{login},
 		Program: r.programs.of, Elsewhere: r.hooks, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	for _, m := range r.s.hosts {

@@ -25,7 +25,8 @@ type scenario struct {
 	clock    int       // its line; 0: there is none
 	begin    time.Time // in the zone of the cluster
 	zone     string
-	replicas int // 0: it does not say
+	replicas int  // 0: it does not say
+	older    bool // the replicas are builds that know a feature level less
 	class    pbs.RTTClass
 	hosts    []dev.Mom
 	steps    []step
@@ -184,6 +185,9 @@ func (s *scenario) setReplicas(_ int, words []string) error {
 	if s.replicas > 0 {
 		return errors.New("replicas: it was said before")
 	}
+	if n := len(words) - 1; n > 0 && words[n] == "older" {
+		s.older, words = true, words[:n]
+	}
 	if len(words) == 2 {
 		var err error
 		if s.class, err = pbs.ParseRTTClass(words[1]); err != nil {
@@ -196,7 +200,7 @@ func (s *scenario) setReplicas(_ int, words []string) error {
 		n, err = strconv.Atoi(words[0])
 	}
 	if len(words) != 1 || err != nil || n < 1 || n > mostReplicas {
-		return fmt.Errorf("usage: replicas N [CLASS], from 1 to %d", mostReplicas)
+		return fmt.Errorf("usage: replicas N [CLASS] [older], from 1 to %d", mostReplicas)
 	}
 	s.replicas = n
 	return nil

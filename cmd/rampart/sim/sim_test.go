@@ -145,6 +145,18 @@ func TestPlay_Failures(t *testing.T) {
   "hosta" is no replica`, false},
 		{"kind of writes", "stall leader tape\n", `x.txtar:1: stall leader tape
   "tape" is no kind of writes: want one of append, stable, delete, snapshot, ledger`, false},
+		{"slow tape", "drag leader 1 tape\n", `x.txtar:1: drag leader 1 tape
+  "tape" is no kind of writes: want one of append, stable, delete, snapshot, ledger`, false},
+		{"word about a replica", "slander leader\n", `x.txtar:1: slander leader
+  "s1" is no execution host`, false},
+		{"build of a mom", "upgrade hosta\n", `x.txtar:1: upgrade hosta
+  "hosta" is no replica`, false},
+		{"the same build", "upgrade leader\n", `x.txtar:1: upgrade leader
+  s1 has that build already`, false},
+		{"the only one", "wreck leader\n", `x.txtar:1: wreck leader
+  s1 is the only replica: nothing would be left`, false},
+		{"itself", "cut hosta s1 hosta\n", `x.txtar:1: cut hosta s1 hosta
+  hosta cannot be cut off from itself`, false},
 		{"mom that goes on", "thaw hosta\n", `x.txtar:1: thaw hosta
   the mom of hosta is not stopped`, false},
 		{"variable", "env C=qsubx\nexec $C\n", `x.txtar:2: exec $C
@@ -209,6 +221,8 @@ stepclock s1 soon
 tear s1 -4
 sicken hosta flu
 in 5 sicken hosta
+drag s1 soon
+cut hosta
 -- ../x --
 -- a --
 -- a --
@@ -221,7 +235,7 @@ x:3: clock: "2005-04-22T15:00:00" ends in no Z, and no zone stands behind it
 x:4: clock: there is no time zone "Middle/Earth"
 x:6: clock: it was set in line 5
 x:7: replicas: "far" is no class of round-trip times: lan, metro or wan
-x:8: usage: replicas N [CLASS], from 1 to 7
+x:8: usage: replicas N [CLASS] [older], from 1 to 7
 x:9: host: "s1" cannot be the name of an execution host
 x:10: host: "ncpus" of hosta is not RES=VALUE
 x:12: host: there is a host or vnode "hosta[0]" already
@@ -247,10 +261,12 @@ x:32: "soon" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as
 x:33: "-4" is no number of bytes
 x:34: "flu" is no illness: want one of 'no processes', 'no space', 'space at times'
 x:35: usage: sicken HOST ILLNESS
-x:36: file "../x" leads elsewhere
-x:38: there are two files "a"
-x:39: file "hostz:mom_priv/config" is for the home of hostz, which is no host
-x:40: file "hosta:/etc/passwd" leads elsewhere`
+x:36: "soon" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:37: usage: cut leader|follower|NAME leader|follower|NAME...
+x:38: file "../x" leads elsewhere
+x:40: there are two files "a"
+x:41: file "hostz:mom_priv/config" is for the home of hostz, which is no host
+x:42: file "hosta:/etc/passwd" leads elsewhere`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
