@@ -123,6 +123,9 @@ func (p *Planner) Estimates(v *state.View, now pbs.Time) (onOne, walked, again [
 			walked = append(walked, tell(c.estimateBy(j, cl, now, walk)))
 			onOne = append(onOne, tell(c.estimate(j, cl, now)))
 			again = append(again, tell(c.estimateBy(j, cl, now, walk)))
+			if t, ok := c.estimate(j, cl, now); ok && len(c.tops) < 3 { // the others have less
+				c.keepRoom(t)
+			}
 		}
 	}
 	return onOne, walked, again

@@ -29,6 +29,8 @@ type kept struct {
 	ahead         []pbs.Time // of beginsFrom: one cycle after the other has it
 	tooLong       map[*class]conflict
 	counted       counted // the same
+	peaks         peaks   // the same
+	cycle         uint64  // how many cycles there were
 }
 
 // letGo ends a cycle: its view is not kept.
@@ -88,6 +90,7 @@ func (k *kept) follow(v *state.View) {
 	}
 	clear(k.changed)
 	k.changed = k.changed[:0]
+	k.cycle++
 	if k.vnodes == nil || v.Index() < k.index || v.Index() == k.index && v.Digest() != k.digest {
 		*k = kept{vnodes: map[pbs.VnodeName]*foreseen{}, runs: map[pbs.JobID]*keptRun{}, resvs: map[uint64]*state.Reservation{}}
 		k.followReservations(v)

@@ -36,6 +36,9 @@ func (c *cycle) aheadOnOne(cl *class, enough fitness) bool {
 	f := c.future
 	f.kept.timeline.follow(f, c.free)
 	n := f.kept.counted.begin(c.free, cl)
+	if p := c.peaksFor(n); p != nil {
+		return c.aheadByPeaks(p, n, enough)
+	}
 	first, gave, last := true, false, c.now
 	look := func() bool {
 		if first {

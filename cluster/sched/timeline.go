@@ -94,6 +94,7 @@ type timeline struct {
 	n      uint64   // events that there were until now
 	apart  []bool   // by node: the cycle has changed its calendar, and future.own has what begins and ends there
 
+	changes  uint64   // how often something of it has changed
 	at       pbs.Time // of the last look at all of it
 	noted    []int32  // nodes of which something has changed since, as far as is known
 	restless []int32  // nodes that are read anew before anything begins or ends there
@@ -144,6 +145,9 @@ func (t *timeline) follow(f *future, w *world) {
 		}
 	}
 	t.at, t.noted, t.lost = f.now, t.noted[:0], false
+	if len(t.gone)+len(t.come) > 0 {
+		t.changes++
+	}
 	if len(t.gone)+len(t.come) > t.events.Len()/2 {
 		t.renew()
 		return
@@ -258,18 +262,8 @@ func (f *future) coming(sure bool) iter.Seq[event] {
 
 // all yields all of that, what is but expected and what is certain.
 func (f *future) all(yield func(event) bool) {
+	own, more := f.changes(), true
 	t := &f.kept.timeline
-	if f.own == nil {
-		f.own = []event{}
-		t.apart = slices.Grow(t.apart[:0], len(t.vnodes))[:len(t.vnodes)]
-		clear(t.apart)
-		for _, s := range f.kept.changed {
-			f.own = t.list(f.own, s.Holds(), s.node, f.now)
-			t.apart[s.node] = t.apart[s.node] || t.vnodes[s.node].of == s
-		}
-		slices.SortFunc(f.own, func(a, b event) int { return a.compare(&b) })
-	}
-	own, more := f.own, true
 	t.events.Scan(func(e event) bool {
 		for ; more && len(own) > 0 && own[0].compare(&e) < 0; own = own[1:] {
 			more = yield(own[0])
@@ -282,4 +276,20 @@ func (f *future) all(yield func(event) bool) {
 	for ; more && len(own) > 0; own = own[1:] {
 		more = yield(own[0])
 	}
+}
+
+// changes returns what is to come on the vnodes of which the cycle has changed something.
+func (f *future) changes() []event {
+	t := &f.kept.timeline
+	if f.own == nil {
+		f.own = []event{}
+		t.apart = slices.Grow(t.apart[:0], len(t.vnodes))[:len(t.vnodes)]
+		clear(t.apart)
+		for _, s := range f.kept.changed {
+			f.own = t.list(f.own, s.Holds(), s.node, f.now)
+			t.apart[s.node] = t.apart[s.node] || t.vnodes[s.node].of == s
+		}
+		slices.SortFunc(f.own, func(a, b event) int { return a.compare(&b) })
+	}
+	return f.own
 }
