@@ -164,7 +164,7 @@ func (r hookRunner) assign(v *hook.Object, it resource.Item) {
 // failedOf returns the vnodes of hosts on which the job cannot count.
 func failedOf(t task.Task, parts spec.ExecVnode, vnodes []hook.Object) []hook.Object {
 	hosts, err := spec.ParseExecHost(t.Attrs.Get("exec_host"))
-	if !t.OnTrial() || err != nil || len(hosts) != len(parts) {
+	if !t.Life.OnTrial() || err != nil || len(hosts) != len(parts) {
 		return nil
 	}
 	bad := map[string]bool{}
@@ -183,7 +183,7 @@ func (r hookRunner) job(t task.Task) hook.Object {
 			o.Attrs = append(o.Attrs, hook.Attr{a.Name, a.Resource, a.Value})
 		}
 	}
-	for _, u := range t.Own() {
+	for _, u := range t.Reckoning().Own() {
 		o.Attrs = append(o.Attrs, hook.Attr{"resources_used", u.Resource, u.Value})
 	}
 	if n := t.Handle.Session; n > 0 && !t.Sister() {

@@ -221,7 +221,7 @@ func (m *Mom) endJobs(ctx context.Context, l *life) {
 	}
 	await(ctx, func() bool {
 		for _, r := range l.all() {
-			if t := r.Task(); t.State() != task.Ended || !t.Told() {
+			if t := r.Task(); t.State() != task.Ended || !t.Reports.Told() {
 				return false
 			}
 		}

@@ -71,7 +71,7 @@ func (s sister) Follow(ctx context.Context, r *connect.Request[api.FollowRequest
 func (m *Mom) follow(ctx context.Context, runner *task.Runner, req *api.FollowRequest, send func(*api.FollowReply) error) error {
 	id := req.GetProgram()
 	if _, err := runner.Await(ctx, func(t task.Task) bool {
-		p, known := t.Program(id)
+		p, known := t.Programs.Of(id)
 		return !known || p.State != task.ProgramStarting
 	}); err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
@@ -83,7 +83,7 @@ func (m *Mom) follow(ctx context.Context, runner *task.Runner, req *api.FollowRe
 	defer tick.Stop()
 	for {
 		t := runner.Task() // before the files: what was written before the end is read
-		p, known := t.Program(id)
+		p, known := t.Programs.Of(id)
 		if !known {
 			return pbs.Errorf(pbs.InvalidRequest, "job %s has no program %d on %s", t.Key.Job, id, m.config.Host)
 		}

@@ -49,8 +49,9 @@ func hookedOf(t task.Task) map[string]string {
 	if !t.HooksCount() {
 		return set
 	}
-	for _, u := range t.Used() {
-		if t.Set(u.Resource) {
+	sums := t.Reckoning()
+	for _, u := range sums.Used() {
+		if sums.Set(u.Resource) {
 			set[u.Resource] = u.Value
 		}
 	}

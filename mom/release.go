@@ -64,7 +64,7 @@ func (s sister) Update(ctx context.Context, r *connect.Request[api.UpdatePartReq
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
 	number := r.Msg.GetNumber()
-	t, err := runner.Await(ctx, func(t task.Task) bool { return t.Fits(number) || t.Over() })
+	t, err := runner.Await(ctx, func(t task.Task) bool { return t.Assignment.Fits(number) || t.Over() })
 	switch {
 	case err != nil:
 		return nil, connect.NewError(connect.CodeUnavailable, err)
@@ -101,10 +101,10 @@ func (p peers) Leave(ctx context.Context, to task.Host, k spool.TaskKey, reporte
 // accounted adds to the answer to a release that is asked what the run, as it was before, has used.
 func (m *Mom) accounted(a *api.Answer, before task.Task) {
 	if before.State() == task.Running {
-		before.Peak.Wall = max(before.Peak.Wall, before.Active(m.config.System.Elapsed(before.Handle)))
+		before.Peak.Wall = max(before.Peak.Wall, before.Suspension.Active(m.config.System.Elapsed(before.Handle)))
 	}
 	a.Used = used(before.Used())
-	if before.Released() {
+	if before.Assignment.Released() {
 		a.Present = used(before.Present())
 	}
 }

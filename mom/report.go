@@ -152,7 +152,7 @@ func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
 	req.ToldSeq = told
 	for _, t := range tasks {
 		req.Tasks = append(req.Tasks, &api.TaskReport{
-			Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Ended: t.State() == task.Ended, Told: t.Told() && !untold[t.Key],
+			Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Ended: t.State() == task.Ended, Told: t.Reports.Told() && !untold[t.Key],
 		})
 	}
 	return req, nil
@@ -326,7 +326,7 @@ func (m *Mom) push(ctx context.Context, due []task.Task) {
 	req := &api.SamplesRequest{Host: string(m.config.Host)}
 	for _, t := range due {
 		sample := &api.JobSample{Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Used: used(t.Used())}
-		if t.Released() {
+		if t.Assignment.Released() {
 			sample.Present = used(t.Present())
 		}
 		req.Jobs = append(req.Jobs, sample)

@@ -2,7 +2,6 @@ package task
 
 import (
 	"slices"
-	"time"
 
 	"rampart/fsm/pbs"
 	"rampart/mom/spool"
@@ -77,10 +76,10 @@ func (t Task) assign(ev Assign) (Task, []Action, error) {
 		return t, nil, nil
 	}
 	t.Assignment = t.Assignment.done(ev, t.Hosts[min(1, len(t.Hosts)):])
-	if t.unstarted() { // hooks see it before the program
-		return t, t.parting(), nil
+	if t.State().unstarted() { // hooks see it before the program
+		return t, mother{t}.parting(), nil
 	}
-	return t, append([]Action{{Do: Resize}}, t.parting()...), nil
+	return t, append([]Action{{Do: Resize}}, mother{t}.parting()...), nil
 }
 
 // assigned takes the values of an order over. Of Resource_List only what it names stays.
@@ -113,14 +112,8 @@ func (t Task) Present() []spool.Used {
 	return t.Used()
 }
 
-// Released reports whether hosts have left the run, or are about to.
-func (t Task) Released() bool { return t.Assignment.released() }
-
-// Active returns how much of the time that the run has been there counts as its walltime.
-func (t Task) Active(elapsed time.Duration) time.Duration { return t.Suspension.active(elapsed) }
-
 // parting is what is still to be told to sisters.
-func (t Task) parting() []Action {
+func (t mother) parting() []Action {
 	if !t.Assignment.open() || t.quit() {
 		return nil
 	}
@@ -128,14 +121,14 @@ func (t Task) parting() []Action {
 }
 
 // quit reports whether no sister is told anything any more.
-func (t Task) quit() bool {
-	return t.Life.Sisters == PartsGathered || t.State() == Ended || mother{t}.dismisses()
+func (t mother) quit() bool {
+	return t.Life.Sisters == PartsGathered || t.State() == Ended || t.dismisses()
 }
 
 func (t mother) sistersTold(ev SistersTold) (Task, []Action, error) {
 	next, shares := t.Assignment.take(ev)
 	t.Assignment = next
-	t.Task = t.withShares(shares)
+	t.Usage = t.Usage.withShares(shares)
 	return t.Task, t.parting(), nil
 }
 

@@ -154,7 +154,7 @@ func (a Assignment) fitted(ev Fitted) Assignment {
 }
 
 // fits reports whether the hooks have seen the assignment of an order, or a later one.
-func (a Assignment) fits(number uint64) bool { return a.Fitted >= number }
+func (a Assignment) Fits(number uint64) bool { return a.Fitted >= number }
 
 // leaving reports whether a sister is released, and its part is not over.
 func (a Assignment) leaving(host pbs.HostName) bool {
@@ -184,7 +184,7 @@ func (a Assignment) any(states ...MemberState) bool {
 }
 
 // released reports whether hosts have left the run, or are about to.
-func (a Assignment) released() bool { return a.any(MemberLeaving, MemberReported, MemberLeft) }
+func (a Assignment) Released() bool { return a.any(MemberLeaving, MemberReported, MemberLeft) }
 
 // In returns the sisters that stand so, in the order of their names.
 func (a Assignment) In(states ...MemberState) []pbs.HostName {

@@ -103,7 +103,7 @@ func ofProgram(do func(*Site, context.Context, Task, uint32) Event) doer {
 
 // join asks the sisters, in the way that tolerates failures if the run is on trial.
 func (r *Runner) join(ctx context.Context) {
-	if r.task.OnTrial() {
+	if r.task.Life.OnTrial() {
 		r.begin(ctx, r.joinTolerant)
 		return
 	}

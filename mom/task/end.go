@@ -23,7 +23,7 @@ func (t mother) failed(ev Failed) (Task, []Action, error) {
 
 // neverStarted ends a task whose program did not run, once it is sure that it will not.
 func (t mother) neverStarted(result spool.Ended) (Task, []Action, error) {
-	if t.requeued() && !result.Lost {
+	if t.Life.Kill.Requeue && !result.Lost {
 		result.ExitStatus = pbs.ExitRerun
 	}
 	result.NeverStarted, result.Used = true, t.Used()
@@ -74,14 +74,14 @@ func (t mother) exited(e proc.Exit) (Task, []Action, error) {
 		rss = 0 // it may be the shim's, and we have seen the job's own
 	}
 	t.Spent += e.CPU
-	t.Peak = t.Peak.with(proc.Usage{CPU: t.Spent, Wall: t.Suspension.active(e.Wall), RSS: rss})
+	t.Peak = t.Peak.with(proc.Usage{CPU: t.Spent, Wall: t.Suspension.Active(e.Wall), RSS: rss})
 	result := spool.Ended{ExitStatus: e.Status, Used: t.Used()}
 	if ended, ok := t.ofCheckpoint(e); ok {
 		ended.Used = result.Used
 		return t.conclude(ended)
 	}
 	switch {
-	case t.requeued():
+	case t.Life.Kill.Requeue:
 		result.ExitStatus = pbs.ExitRerun
 	case t.Life.Causes.has(Aborted):
 		result.ExitStatus, result.Lost, result.Comment = pbs.ExitAborted, true, "the mom ended its jobs"
@@ -111,7 +111,7 @@ func (t mother) lost(why string) (Task, []Action, error) {
 		ExitStatus: pbs.ExitAborted, Used: t.Used(), Comment: why, Lost: true,
 		NeverStarted: (t.State() == Accepted || t.State() == Joining) && t.Attrs != nil,
 	}
-	if t.requeued() {
+	if t.Life.Kill.Requeue {
 		result.ExitStatus = pbs.ExitRerun
 	}
 	return t.conclude(result)
@@ -136,7 +136,7 @@ func (t mother) delivery() []Action {
 }
 
 // again reports whether the run will be repeated.
-func (t Task) again() bool { return t.requeued() || t.Result.Lost && t.rerunnable() }
+func (t mother) again() bool { return t.Life.Kill.Requeue || t.Result.Lost && t.rerunnable() }
 
 func (t mother) kill(ev Kill) (Task, []Action, error) {
 	k, sooner := t.Life.Kill.with(ev.Killing)
@@ -207,7 +207,7 @@ func (t mother) terminated(ev Terminated) (Task, []Action, error) {
 }
 
 func (t Task) graceOver() (Task, []Action, error) {
-	if t.State() != Ending && (t.State() != Gathering || !t.live()) {
+	if t.State() != Ending && (t.State() != Gathering || !t.Programs.live()) {
 		return t, nil, nil
 	}
 	return t, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
@@ -229,7 +229,7 @@ func (t mother) delivered(ev Delivered) (Task, []Action, error) {
 	if t.Staging.Failure != "" {
 		result.StageOut, result.Comment = stageOutFailed, t.Staging.Failure
 	}
-	if t.Released() {
+	if t.Assignment.Released() {
 		result.Present = t.Present()
 	}
 	t.Task = t.to(deliveredWord)

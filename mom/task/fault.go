@@ -88,9 +88,9 @@ func (t mother) givenBack(ev Event, failure Failed) (instead Event, back bool) {
 		return ev, true
 	case t.State() == Delivering && t.Result.NeverStarted:
 		_, barred := ev.(Delivered) // it comes when no shim can start any more
-		return ev, barred || t.Life.Barred && !t.Told()
+		return ev, barred || t.Life.Barred && !t.Reports.Told()
 	}
-	return ev, t.Result != nil && t.Result.NeverStarted && t.Life.Barred && !t.Told()
+	return ev, t.Result != nil && t.Result.NeverStarted && t.Life.Barred && !t.Reports.Told()
 }
 
 // Unstarted tells why the run is given back to the servers though no fact says so yet; empty: it is not.

@@ -23,9 +23,6 @@ type Fitted struct {
 
 func (Fitted) event() {}
 
-// Fits reports whether the hooks of this host have seen the assignment of an order, or a later one.
-func (t Task) Fits(number uint64) bool { return t.Assignment.fits(number) }
-
 // Behind reports whether a sister of a job that tolerates failures knows less of the assignment than
 // whoever asks it for a program: the numbers of nodes are not the same (specification:
 // reliable-startup section 9.6).
@@ -33,17 +30,14 @@ func (t Task) Behind(number uint64) bool {
 	return t.Sister() && t.Tolerates() && t.Assignment.Number < number
 }
 
-// unstarted reports whether the program of a mother superior is still to be started.
-func (t Task) unstarted() bool { return t.State() == Accepted || t.starting() }
-
 // tellable reports whether a sister may be told what became of its part: that it is over, or, when
 // nothing of it can be withdrawn, its assignment. Before the program the hooks here see that first.
-func (t Task) tellable(host pbs.HostName) bool {
+func (t mother) tellable(host pbs.HostName) bool {
 	if t.Assignment.leaving(host) {
 		return true
 	}
-	before := t.unstarted() || t.Result != nil && t.Result.NeverStarted
-	return t.Assignment.Former == nil && (t.Fits(t.Assignment.Number) || !before)
+	before := t.State().unstarted() || t.Result != nil && t.Result.NeverStarted
+	return t.Assignment.Former == nil && (t.Assignment.Fits(t.Assignment.Number) || !before)
 }
 
 // resize lets hooks see the new assignment of a job that runs. They end with the run.
@@ -97,7 +91,7 @@ func (r *Runner) fit(ctx context.Context) error {
 		return err
 	}
 	s := r.site
-	if !t.Fits(t.Assignment.Number) {
+	if !t.Assignment.Fits(t.Assignment.Number) {
 		if err := s.Hooks.Resizing(ctx, t); err != nil {
 			if ctx.Err() == nil {
 				s.resizeRejected(t)
@@ -128,7 +122,7 @@ func (r *Runner) fit(ctx context.Context) error {
 // next poll tells.
 func (r *Runner) updateRefused(ctx context.Context, h Host, refusal *pbs.Error) (again, ends bool) {
 	switch now := r.Task(); {
-	case now.unstarted() && refusal.Code == pbs.HookError:
+	case now.State().unstarted() && refusal.Code == pbs.HookError:
 		r.notices.refuse(fmt.Errorf("sister node %s failed to update job: %w", h.Name, refusal))
 		select {
 		case r.mail <- letter{event: SistersTold{}}: // wakes who waits for the sisters
@@ -136,7 +130,7 @@ func (r *Runner) updateRefused(ctx context.Context, h Host, refusal *pbs.Error) 
 		}
 		return false, true
 	default:
-		return now.unstarted() && !now.Good(h.Name), false
+		return now.State().unstarted() && !now.Good(h.Name), false
 	}
 }
 

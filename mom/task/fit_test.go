@@ -251,7 +251,7 @@ func (prompt) Script(_ context.Context, _ spool.TaskKey, to io.Writer) error {
 func TestStep_SisterFits(t *testing.T) {
 	order := without(3, AssignDone, "hosta", "hostb")
 	told := in(Running, asSister, sharing, after(order))
-	if told.Fits(3) {
+	if told.Assignment.Fits(3) {
 		t.Error("it fits before its hooks have run")
 	}
 	for _, c := range []struct {
@@ -271,8 +271,8 @@ func TestStep_SisterFits(t *testing.T) {
 		{"restarted later", in(Running, asSister, sharing, after(order, Fitted{Number: 3})), Resume{"boot", true}, "", "", true},
 	} {
 		next, actions, err := step(c.task, c.event)
-		if err != nil || words(actions) != c.actions || next.Fits(3) != c.fits || next.Assignment.Refusal != c.refusal {
-			t.Errorf("%s: %q, fits %v, refusal %q, %v", c.name, words(actions), next.Fits(3), next.Assignment.Refusal, err)
+		if err != nil || words(actions) != c.actions || next.Assignment.Fits(3) != c.fits || next.Assignment.Refusal != c.refusal {
+			t.Errorf("%s: %q, fits %v, refusal %q, %v", c.name, words(actions), next.Assignment.Fits(3), next.Assignment.Refusal, err)
 		}
 	}
 }

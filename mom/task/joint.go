@@ -244,7 +244,7 @@ func (r *Runner) listened(p Polled) Polled {
 		switch {
 		case !known:
 			r.silent[host] = now
-		case now.Sub(since) > longest && p.Lost == "" && r.task.needs(host):
+		case now.Sub(since) > longest && p.Lost == "" && mother{r.task}.needs(host):
 			p.Lost = host
 			node := slices.IndexFunc(r.task.Hosts, func(h Host) bool { return h.Name == host })
 			r.site.Lines.Job(pbs.LogError, r.task.Key.Job,

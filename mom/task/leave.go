@@ -94,7 +94,7 @@ func (t sister) leave(result spool.Ended) (Task, []Action, error) {
 	if t.Result == nil {
 		t.Result = &result
 	}
-	if t.live() {
+	if t.Programs.live() {
 		t.Part, _ = t.Part.step(endPartWord)
 		return t.Task, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
 	}
@@ -148,7 +148,7 @@ func (t sister) removed(ev Removed) (Task, []Action, error) {
 // mom has not.
 func (t sister) resumeOver() (Task, []Action, error) {
 	var actions []Action
-	if !t.Told() {
+	if !t.Reports.Told() {
 		actions = append(actions, Action{Do: Report})
 	}
 	if t.Part.Stage != PartClean {

@@ -28,6 +28,12 @@ func (s State) String() string {
 	}, s)
 }
 
+// starting reports whether the program is being started.
+func (s State) starting() bool { return s == Joining || s == Starting }
+
+// unstarted reports whether the program is still to be started.
+func (s State) unstarted() bool { return s == Accepted || s.starting() }
+
 // A Life is how far a run is at its mother superior, and what speaks for its end.
 type Life struct {
 	State   State      `json:"state,omitempty"`
@@ -183,7 +189,7 @@ func (r Reports) step(on word) Reports {
 }
 
 // Told reports whether the fact that the run is over, or the part, is in the spool.
-func (t Task) Told() bool { return t.Reports == EndTold }
+func (r Reports) Told() bool { return r == EndTold }
 
 func (t Task) startedFact() spool.Fact {
 	return spool.Fact{Task: t.Key, Started: &spool.Started{Session: t.Handle.Session, JobDir: t.Life.JobDir, At: t.Life.StartedAt}}

@@ -41,7 +41,7 @@ func (t mother) exceeded(e Enforce) *breach {
 		}
 		return nil
 	}
-	total := t.total()
+	total := t.Reckoning().total()
 	checks := []*breach{
 		above("walltime", "", int64(t.Peak.Wall/time.Second), pbs.ExitWalltime),
 		above("cput", "", int64(total.CPU/time.Second), pbs.ExitCPUTime),

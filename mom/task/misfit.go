@@ -15,8 +15,8 @@ type Misfit struct {
 }
 
 // Misfits returns the values for which resources are left out of Used.
-func (t Task) Misfits() []Misfit {
-	_, misfits := t.accumulate()
+func (r Reckoning) Misfits() []Misfit {
+	_, misfits := r.accumulate()
 	return misfits
 }
 
@@ -38,7 +38,7 @@ func (r *Runner) complain(t Task) {
 	if t.Sister() {
 		return
 	}
-	for _, m := range t.Misfits() {
+	for _, m := range t.Reckoning().Misfits() {
 		if r.misfits[m] {
 			continue
 		}

@@ -259,7 +259,7 @@ func (o *output) discard(ctx context.Context, t Task) Event {
 // leavesOutput reports whether what the job has written stays in the spool for its next run here, which goes on behind it: of a run that
 // somebody has sent back to the queue, and of the runs before one that never started.
 func (t Task) leavesOutput() bool {
-	return t.requeued() || t.Result != nil && t.Result.NeverStarted && t.Key.Run > 1
+	return t.Life.Kill.Requeue || t.Result != nil && t.Result.NeverStarted && t.Key.Run > 1
 }
 
 // drop removes what a job has written.

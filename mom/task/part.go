@@ -52,8 +52,8 @@ func (r *Runner) part(ctx context.Context) {
 func (r *Runner) tell(ctx context.Context, h Host) {
 	noted := false
 	for {
-		t, err := r.Await(ctx, func(t Task) bool { return t.tellable(h.Name) || t.quit() })
-		if err != nil || t.quit() {
+		t, err := r.Await(ctx, func(t Task) bool { return mother{t}.tellable(h.Name) || mother{t}.quit() })
+		if err != nil || (mother{t}).quit() {
 			return
 		}
 		ev, err := r.tellOnce(ctx, t, h)

@@ -196,8 +196,8 @@ func TestRunner_TellsOfOverlappingReleases(t *testing.T) {
 		p.set("hostb", false)
 		time.Sleep(partAgain)
 		heard(t, p, "hostb leaves", "hostb may go")
-		if got := r.Task(); got.Assignment.open() || len(got.Assignment.In(MemberLeft)) != 2 || got.total().CPU != 2*time.Hour {
-			t.Errorf("the sisters are %v, used %v", got.Assignment.Members, got.total())
+		if got := r.Task(); got.Assignment.open() || len(got.Assignment.In(MemberLeft)) != 2 || got.Reckoning().total().CPU != 2*time.Hour {
+			t.Errorf("the sisters are %v, used %v", got.Assignment.Members, got.Reckoning().total())
 		}
 	})
 }

@@ -97,7 +97,7 @@ func (PartKept) event()  {}
 const savePart Deed = "checkpoint the part"
 
 // joint reports whether the job has programs that are to be saved besides its first.
-func (t Task) joint() bool { return len(t.sisters()) > 0 || t.live() }
+func (t Task) joint() bool { return len(t.sisters()) > 0 || t.Programs.live() }
 
 // savable reports whether the job may be checkpointed. When some of its hosts were released its next
 // run is on all of them again, and not where the parts are.

@@ -100,7 +100,7 @@ func (r *Runner) fact(ctx context.Context, a Action, f spool.Fact, done Event) {
 func (r *Runner) send(ctx context.Context, a Action) {
 	sig := a.Signal
 	if a.Program != 0 {
-		p, _ := r.task.Program(a.Program)
+		p, _ := r.task.Programs.Of(a.Program)
 		r.signal(p.Handle, sig)
 		return
 	}
@@ -116,7 +116,7 @@ func (r *Runner) send(ctx context.Context, a Action) {
 	for _, h := range r.task.handles() {
 		r.signal(h, r.site.Settings().ofSuspension(sig, a.Text))
 	}
-	if r.task.passesOn() {
+	if (mother{r.task}).passesOn() {
 		r.pass(ctx, sig, a.Text)
 	}
 	r.hookAfter(ctx, a.Text)

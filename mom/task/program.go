@@ -124,33 +124,13 @@ const MaxProgram = 1 << 20
 // maxPrograms bounds what one run may start on one host.
 const maxPrograms = 1 << 16
 
-// Program returns a program of the job.
-func (t Task) Program(id uint32) (Program, bool) {
-	for _, p := range t.Programs {
-		if p.ID == id {
-			return p, true
-		}
-	}
-	return Program{}, false
-}
-
-// live reports whether programs run, or may.
-func (t Task) live() bool {
-	return slices.ContainsFunc(t.Programs, func(p Program) bool { return p.State != ProgramEnded })
-}
-
 // Handles returns the handles of all live processes of the job on this host.
 func (t Task) Handles() []proc.Handle {
 	var all []proc.Handle
 	if t.Handle.PID != 0 && (t.State() == Running || t.State() == Ending) {
 		all = append(all, t.Handle)
 	}
-	for _, p := range t.Programs {
-		if p.lives() {
-			all = append(all, p.Handle)
-		}
-	}
-	return all
+	return append(all, t.Programs.handles()...)
 }
 
 // handles returns the handles of all that may live, the first program's once it was there.
@@ -166,29 +146,28 @@ func (t Task) handles() []proc.Handle {
 func (t Task) stepProgram(ev Event) (next Task, actions []Action, err error, ok bool) {
 	switch ev := ev.(type) {
 	case Spawn:
-		next, actions, err = t.spawn(ev)
+		next = t
+		if err = ev.check(); err == nil && !t.Programs.asked(ev.Key) {
+			next, actions, err = t.add(Program{Key: ev.Key, Node: ev.Node, Args: ev.Args, Env: ev.Env, State: ProgramStarting}, StartProgram)
+		}
 	case Attach:
-		next, actions, err = t.attach(ev)
+		next = t
+		if !t.Programs.attached(ev.Handle.Session) {
+			next, actions, err = t.add(Program{Handle: ev.Handle, State: ProgramRunning, Attached: true}, WatchProgram)
+		}
 	case ProgramUp:
 		next, actions, err = t.programUp(ev)
 	case ProgramLeft:
-		next, actions = t.programOver(ev)
+		next = t
+		if next.Programs, ok = t.Programs.hear(ev.ID, itsOverWord, ev.Exit.Status, nil); ok { // what it has left goes on as long as the job
+			actions = []Action{{Do: WatchProgram, Program: ev.ID}}
+		}
 	case ProgramDown:
 		next, actions, err = t.programDown(ev)
 	default:
 		return t, nil, nil, false
 	}
 	return next, actions, err, true
-}
-
-func (t Task) spawn(ev Spawn) (Task, []Action, error) {
-	if err := ev.check(); err != nil {
-		return t, nil, err
-	}
-	if slices.ContainsFunc(t.Programs, func(p Program) bool { return p.Key == ev.Key }) {
-		return t, nil, nil
-	}
-	return t.add(Program{Key: ev.Key, Node: ev.Node, Args: ev.Args, Env: ev.Env, State: ProgramStarting}, StartProgram)
 }
 
 // check refuses what is no program, or takes too much room in the record.
@@ -208,15 +187,7 @@ func (ev Spawn) check() error {
 	return nil
 }
 
-func (t Task) attach(ev Attach) (Task, []Action, error) {
-	if slices.ContainsFunc(t.Programs, func(p Program) bool {
-		return p.Attached && p.Handle.Session == ev.Handle.Session && p.State == ProgramRunning
-	}) {
-		return t, nil, nil
-	}
-	return t.add(Program{Handle: ev.Handle, State: ProgramRunning, Attached: true}, WatchProgram)
-}
-
+// add begins a program of a job that runs.
 func (t Task) add(p Program, do Deed) (Task, []Action, error) {
 	if t.State() != Running {
 		return t, nil, t.refused("program")
@@ -240,27 +211,12 @@ func (o Order) firstProgram() uint32 {
 	return n
 }
 
-// change lets a program hear something; false: it means nothing to it.
-func (t Task) change(id uint32, on word, status int, do func(p *Program)) (Task, bool) {
-	i := slices.IndexFunc(t.Programs, func(p Program) bool { return p.ID == id })
-	if i < 0 {
-		return t, false
-	}
-	next, ok := t.Programs[i].step(on, status)
-	if !ok {
-		return t, false
-	}
-	do(&next)
-	t.Programs = slices.Clone(t.Programs)
-	t.Programs[i] = next
-	return t, true
-}
-
 func (t Task) programUp(ev ProgramUp) (Task, []Action, error) {
-	t, ok := t.change(ev.ID, runsWord, 0, func(p *Program) { p.Handle = ev.Handle })
+	all, ok := t.Programs.hear(ev.ID, runsWord, 0, func(p *Program) { p.Handle = ev.Handle })
 	if !ok {
 		return t, nil, nil
 	}
+	t.Programs = all
 	actions := []Action{{Do: WatchProgram, Program: ev.ID}}
 	if t.State() != Running { // the job ends meanwhile; the others have the time that they were given
 		actions = append(actions, Action{Do: Send, Signal: syscall.SIGKILL, Program: ev.ID})
@@ -268,51 +224,22 @@ func (t Task) programUp(ev ProgramUp) (Task, []Action, error) {
 	return t, actions, nil
 }
 
-// programOver lets what the program has left go on as long as the job.
-func (t Task) programOver(ev ProgramLeft) (Task, []Action) {
-	t, ok := t.change(ev.ID, itsOverWord, ev.Exit.Status, func(*Program) {})
-	if !ok {
-		return t, nil
-	}
-	return t, []Action{{Do: WatchProgram, Program: ev.ID}}
-}
-
 func (t Task) programDown(ev ProgramDown) (Task, []Action, error) {
-	t, ok := t.change(ev.ID, allGoneWord, ev.Exit.Status, func(p *Program) { p.Failed, p.Args, p.Env = ev.Failed, nil, nil })
+	all, ok := t.Programs.hear(ev.ID, allGoneWord, ev.Exit.Status, func(p *Program) { p.Failed, p.Args, p.Env = ev.Failed, nil, nil })
 	if !ok {
 		return t, nil, nil
 	}
+	t.Programs = all
 	t.Spent += ev.Exit.CPU
 	t.Peak = t.Peak.with(proc.Usage{CPU: t.Spent, RSS: ev.Exit.MaxRSS})
 	switch {
-	case t.live():
+	case t.Programs.live():
 	case t.State() == Gathering:
 		return mother{t}.together()
 	case t.State() == Ending && t.Sister():
 		return sister{t}.left()
 	}
 	return t, nil, nil
-}
-
-// resumePrograms finds the programs again after a restart of the mom.
-func (t Task) resumePrograms(ev Resume) (Task, []Action) {
-	var actions []Action
-	t.Programs = slices.Clone(t.Programs)
-	for i := range t.Programs {
-		p := &t.Programs[i]
-		switch {
-		case p.State == ProgramEnded:
-		case t.BootID != ev.BootID:
-			*p, _ = p.step(allGoneWord, pbs.ExitKilled)
-		case p.restoring(): // the job does not go on without it
-			actions = append(actions, Action{Do: StartProgram, Program: p.ID})
-		case p.State == ProgramStarting:
-			actions = append(actions, Action{Do: RecoverProgram, Program: p.ID})
-		default:
-			actions = append(actions, Action{Do: WatchProgram, Program: p.ID})
-		}
-	}
-	return t, actions
 }
 
 // attachedEvery is how often a session without a shim is looked at.

@@ -29,7 +29,7 @@ func (r *Runner) ProgramOutput(id uint32) (output, failure string) {
 
 // startProgram starts a program, or finds the one that was started before.
 func (s *Site) startProgram(ctx context.Context, t Task, id uint32) Event {
-	p, ok := t.Program(id)
+	p, ok := t.Programs.Of(id)
 	if !ok {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (s *Site) recoverProgram(_ context.Context, t Task, id uint32) Event {
 
 // watchProgram waits for a program's end.
 func (s *Site) watchProgram(ctx context.Context, t Task, id uint32) Event {
-	p, ok := t.Program(id)
+	p, ok := t.Programs.Of(id)
 	if !ok {
 		return nil
 	}

@@ -89,7 +89,7 @@ func (t mother) sampled(ev Sampled) (Task, []Action, error) {
 	if t.State() != Running && t.State() != Ending {
 		return t.Task, nil, nil
 	}
-	ev.Usage.Wall = t.Suspension.active(ev.Usage.Wall)
+	ev.Usage.Wall = t.Suspension.Active(ev.Usage.Wall)
 	ev.Usage = t.all(ev.Usage)
 	t.Peak = t.Peak.with(ev.Usage)
 	over := t.exceeded(ev.Enforce)
@@ -106,7 +106,7 @@ func (t Task) alter(changes Attrs) (Task, []Action, error) {
 		return t, nil, t.refused("alter")
 	}
 	for _, c := range changes {
-		if c.Name == sisterDown && t.starting() {
+		if c.Name == sisterDown && t.State().starting() {
 			t = t.tried(SisterTried{Host: pbs.HostName(c.Value)})
 		}
 	}

@@ -298,7 +298,7 @@ func (r *Runner) checkWall(ctx context.Context) {
 		return
 	}
 	elapsed := r.site.System.Elapsed(r.task.Handle)
-	wall := r.task.Suspension.active(elapsed)
+	wall := r.task.Suspension.Active(elapsed)
 	left := time.Duration(limit+1)*time.Second - wall
 	if left <= 0 {
 		r.now(ctx, Sampled{Usage: proc.Usage{Wall: elapsed}})

@@ -47,7 +47,7 @@ func TestRunner_EndsWithoutItsFolder(t *testing.T) {
 		go r.Run(ctx, Exited{Exit: proc.Exit{Status: 3}})
 		bounded, end := context.WithTimeout(ctx, time.Hour)
 		defer end()
-		if last, err := r.Await(bounded, func(t Task) bool { return t.Told() }); err != nil {
+		if last, err := r.Await(bounded, func(t Task) bool { return t.Reports.Told() }); err != nil {
 			t.Errorf("it is %s, %v", last.State(), err)
 		}
 		if err := r.Tell(ctx, Forget{}); err != nil {

@@ -142,7 +142,7 @@ func (c *checkpoints) saveTasks(ctx context.Context, t Task, script *ActionScrip
 			return t, fmt.Errorf("task %08x is being started", p.ID)
 		}
 		err := c.scripts.run(ctx, t, script, saved{id: p.ID, session: int64(p.Handle.Session), dir: dir})
-		if ended, ok := now().Program(p.ID); err != nil && ok && ended.Done() {
+		if ended, ok := now().Programs.Of(p.ID); err != nil && ok && ended.Done() {
 			t.Programs[i], err = ended, nil
 		}
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"syscall"
 
 	"rampart/fsm/pbs"
-	"rampart/mom/proc"
 	"rampart/mom/spool"
 )
 
@@ -103,19 +102,19 @@ func (t mother) joinFailed(ev JoinFailed) (Task, []Action, error) {
 }
 
 // needs reports whether the loss of a sister ends the run.
-func (t Task) needs(host pbs.HostName) bool {
+func (t mother) needs(host pbs.HostName) bool {
 	return t.State() == Running && t.Assignment.keeps(host) && t.Life.LostHost == ""
 }
 
 // passesOn reports whether signals are for the sisters, too.
-func (t Task) passesOn() bool { return t.Life.Sisters.open() && t.State() != Gathering }
+func (t mother) passesOn() bool { return t.Life.Sisters.open() && t.State() != Gathering }
 
 // polled takes the sisters' shares over. A run that has lost a sister ends.
 func (t mother) polled(ev Polled) (Task, []Action, error) {
 	if t.State() != Running && t.State() != Ending {
 		return t.Task, nil, nil
 	}
-	t.Task = t.withShares(ev.Shares)
+	t.Usage = t.Usage.withShares(ev.Shares)
 	if ev.Lost == "" || !t.Assignment.keeps(ev.Lost) || t.Life.LostHost != "" || t.State() == Ending || t.enduring() {
 		return t.Task, []Action{{Do: Poll}}, nil
 	}
@@ -123,28 +122,6 @@ func (t mother) polled(ev Polled) (Task, []Action, error) {
 	t.Life.LostHost = ev.Lost
 	actions := []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}, {Do: Poll}}
 	return t.Task, actions, nil
-}
-
-func (t Task) withShares(shares map[pbs.HostName]Share) Task {
-	if len(shares) == 0 {
-		return t
-	}
-	all := make(map[pbs.HostName]Share, len(t.Hosts))
-	for host, p := range t.Shares {
-		all[host] = p
-	}
-	for host, p := range shares {
-		old := all[host]
-		hooked := old.Hooked
-		if p.Hooked != nil { // what hooks have taken back is not in it
-			hooked = overlaid(nil, p.Hooked)
-		}
-		all[host] = Share{Peak: Peak{
-			CPU: max(old.CPU, p.CPU), RSS: max(old.RSS, p.RSS), VSize: max(old.VSize, p.VSize), Percent: max(old.Percent, p.Percent), Largest: p.Largest,
-		}, Hooked: hooked}
-	}
-	t.Shares = all
-	return t
 }
 
 // conclude ends the run on this host as result says, after the programs that the job has
@@ -163,7 +140,7 @@ func (t mother) conclude(result spool.Ended) (Task, []Action, error) {
 // gather is what is still to be done before the run is over on all hosts.
 func (t mother) gather() []Action {
 	var actions []Action
-	if t.live() {
+	if t.Programs.live() {
 		actions = append(actions, Action{Do: Send, Signal: syscall.SIGKILL}, Action{Do: Grace, After: killGrace})
 	}
 	switch {
@@ -186,14 +163,14 @@ func (t mother) gathered(ev Gathered) (Task, []Action, error) {
 	if !ok || t.State() != Gathering && t.State() != Delivering {
 		return t.Task, nil, nil
 	}
-	t.Task = t.withShares(ev.Shares)
+	t.Usage = t.Usage.withShares(ev.Shares)
 	t.Life = life
 	return t.together()
 }
 
 // together goes on with the end once nothing is waited for any more.
 func (t mother) together() (Task, []Action, error) {
-	if t.live() || t.awaitsParts() {
+	if t.Programs.live() || t.awaitsParts() {
 		return t.Task, nil, nil
 	}
 	result := *t.Result
@@ -293,7 +270,7 @@ func (t sister) resumeSister(ev Resume) (Task, []Action, error) {
 		return lost("the mom was restarted")
 	case t.State() == Accepted:
 		return t.Task, []Action{{Do: Confirm}}, nil
-	case t.State() == Ending && !t.live():
+	case t.State() == Ending && !t.Programs.live():
 		return t.left()
 	case t.State() == Ending:
 		return t.leave(*t.Result)
@@ -302,7 +279,7 @@ func (t sister) resumeSister(ev Resume) (Task, []Action, error) {
 	if t.Part.Prologue == PrologueAsked {
 		actions = append(actions, Action{Do: RunPrologue})
 	}
-	if !t.Fits(t.Assignment.Number) {
+	if !t.Assignment.Fits(t.Assignment.Number) {
 		actions = append(actions, Action{Do: Resize})
 	}
 	return t.Task, append(actions, t.haltAgain()...), nil
@@ -327,10 +304,4 @@ func (t sister) sampledSister(ev Sampled) (Task, []Action, error) {
 	}
 	t.Peak = t.Peak.with(t.all(ev.Usage))
 	return t.Task, nil, nil
-}
-
-// all adds to what the live processes use what the ended programs have.
-func (t Task) all(u proc.Usage) proc.Usage {
-	u.CPU += t.Spent
-	return u
 }

@@ -85,7 +85,7 @@ func (t Task) stepSnap(ev Event) (next Task, actions []Action, ok bool) {
 // goesOn reports whether the job's next run goes on from a checkpoint of this one or of an earlier one.
 func (t Task) goesOn() bool {
 	kept := t.Checkpoints.Restart != nil || t.Checkpoints.Snap.exists()
-	return kept && t.Result != nil && t.Result.ExitStatus != pbs.ExitBadRestart && (t.requeued() || t.Result.Lost || t.Result.NeverStarted)
+	return kept && t.Result != nil && t.Result.ExitStatus != pbs.ExitBadRestart && (t.Life.Kill.Requeue || t.Result.Lost || t.Result.NeverStarted)
 }
 
 func (t Task) madeFact() spool.Fact {
@@ -123,9 +123,9 @@ func (r *Runner) checkSnap(ctx context.Context) {
 	if every == 0 || !r.task.snappable() {
 		return
 	}
-	spent := r.task.total().CPU
+	spent := r.task.Reckoning().total().CPU
 	if by == "w" {
-		spent = r.task.Suspension.active(r.site.System.Elapsed(r.task.Handle))
+		spent = r.task.Suspension.Active(r.site.System.Elapsed(r.task.Handle))
 	}
 	last := r.task.Checkpoints.Snap
 	if last.By != by {

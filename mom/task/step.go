@@ -104,7 +104,8 @@ func (t mother) stepLife(ev Event) (Task, []Action, error) {
 // resumeAll takes up what an earlier mom has left: the programs that the job has started, then
 // the job.
 func (t Task) resumeAll(ev Resume) (Task, []Action, error) {
-	t, programs := t.resumePrograms(ev)
+	var programs []Action
+	t.Programs, programs = t.Programs.resume(t.BootID != ev.BootID)
 	t, unsaved := t.resumeCheckpoints()
 	next, actions, err := t.resumeAs(ev)
 	return next, slices.Concat(programs, unsaved, actions), err
@@ -119,7 +120,7 @@ func (t Task) resumeAs(ev Resume) (Task, []Action, error) {
 
 func (t mother) resume(ev Resume) (Task, []Action, error) {
 	switch {
-	case t.State() == Ended && t.Told():
+	case t.State() == Ended && t.Reports.Told():
 		return t.Task, []Action{{Do: Clean}}, nil
 	case t.State() == Ended:
 		return t.Task, []Action{{Do: Report}, {Do: Clean}}, nil

@@ -177,7 +177,7 @@ func (w *walk) hear(ev Event) {
 	if next.Sister() != was.Sister() || next.Sister() == (next.Life.State != 0) {
 		w.t.Fatalf("%T makes a part of a life, or both: %+v", ev, next)
 	}
-	if was.Told() && !next.Told() || was.State() == Ended && next.State() != Ended {
+	if was.Reports.Told() && !next.Reports.Told() || was.State() == Ended && next.State() != Ended {
 		w.t.Fatalf("%T: what was over is not: %+v", ev, next)
 	}
 	if over := next.State() >= Gathering; over && next.Result == nil || !next.Sister() && !over && next.Result != nil {
@@ -252,8 +252,8 @@ func FuzzStep(f *testing.F) {
 			}
 			w.settle(0)
 		}
-		if w.task.State() != Ended || !w.task.Told() {
-			t.Errorf("after %T it is %s, told: %v, %+v", w.last, w.task.State(), w.task.Told(), w.task)
+		if w.task.State() != Ended || !w.task.Reports.Told() {
+			t.Errorf("after %T it is %s, told: %v, %+v", w.last, w.task.State(), w.task.Reports.Told(), w.task)
 		}
 	})
 }

@@ -84,8 +84,8 @@ func (s Suspension) signalled(name string, elapsed time.Duration) Suspension {
 // stands reports whether the job is suspended.
 func (s Suspension) stands() bool { return s.State == Suspended }
 
-// active returns how much of the time that a job has been there counts as its walltime.
-func (s Suspension) active(elapsed time.Duration) time.Duration {
+// Active returns how much of the time that a job has been there counts as its walltime.
+func (s Suspension) Active(elapsed time.Duration) time.Duration {
 	if s.stands() {
 		elapsed = min(elapsed, s.At)
 	}

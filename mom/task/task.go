@@ -38,7 +38,7 @@ type Task struct {
 	Suspension  Suspension  `json:"suspension,omitzero"`
 	Checkpoints Checkpoints `json:"checkpoints,omitzero"`
 	Handle      proc.Handle `json:"handle,omitzero"` // of the first program
-	Programs    []Program   `json:"programs,omitempty"`
+	Programs    Programs    `json:"programs,omitempty"`
 	Usage
 	Result  *spool.Ended `json:"result,omitempty"`
 	Reports Reports      `json:"reports,omitempty"`
@@ -100,8 +100,6 @@ func (p Peak) with(u proc.Usage) Peak {
 	}
 	return next
 }
-
-func (t Task) requeued() bool { return t.Life.Kill.Requeue }
 
 // refused is the error of an event that the task cannot take now.
 func (t Task) refused(what string) error {

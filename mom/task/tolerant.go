@@ -46,7 +46,7 @@ func (r *Runner) joinTolerant(ctx, hooks context.Context, t Task) Event {
 	start, cancel := context.WithCancel(ctx)
 	r.wg.Go(func() {
 		defer cancel()
-		_, _ = r.Await(start, func(t Task) bool { return !t.starting() })
+		_, _ = r.Await(start, func(t Task) bool { return !t.State().starting() })
 	})
 	for _, h := range t.sisters() {
 		r.wg.Go(func() { r.pursue(start, t, h, slots, news) })
@@ -69,10 +69,10 @@ func (r *Runner) awaitSisters(ctx context.Context, step StartStep, longest time.
 	defer cancel()
 	early := r.site.Settings().LaunchEarly
 	_, err = r.Await(bounded, func(t Task) bool {
-		if t.Life.Trial == nil || !t.starting() {
+		if t.Life.Trial == nil || !t.State().starting() {
 			return true
 		}
-		all, answered := t.passed(step)
+		all, answered := t.Life.Trial.passed(step, t.sisters())
 		return all || early && answered
 	})
 	switch {

@@ -57,7 +57,18 @@ func (Proving) event()      {}
 func (Pruned) event()       {}
 
 // OnTrial reports whether the run is started in a way that tolerates failures of its sisters.
-func (t Task) OnTrial() bool { return t.Life.Trial != nil }
+func (l Life) OnTrial() bool { return l.Trial != nil }
+
+// onTrial changes a copy of the trial, if there is one.
+func (l Life) onTrial(edit func(tr *Trial)) Life {
+	if l.Trial == nil {
+		return l
+	}
+	next := *l.Trial
+	edit(&next)
+	l.Trial = &next
+	return l
+}
 
 // Prunable reports whether the assignment may be cut down before the program: also where nobody but the
 // mother superior is part of the run, or it has begun to tolerate failures since the sisters were asked.
@@ -93,20 +104,20 @@ func (t Task) Good(host pbs.HostName) bool {
 
 // passed reports whether all sisters have done the step; answered, whether those that have not
 // are known to have failed.
-func (t Task) passed(step StartStep) (all, answered bool) {
-	passed := t.Life.Trial.Joined
+func (tr *Trial) passed(step StartStep, sisters []Host) (all, answered bool) {
+	passed := tr.Joined
 	if step == StepPrologue {
-		passed = t.Life.Trial.Proven
+		passed = tr.Proven
 	}
-	done, failed := make(map[pbs.HostName]bool, len(passed)), make(map[pbs.HostName]bool, len(t.Life.Trial.Failed))
+	done, failed := make(map[pbs.HostName]bool, len(passed)), make(map[pbs.HostName]bool, len(tr.Failed))
 	for _, h := range passed {
 		done[h] = true
 	}
-	for _, h := range t.Life.Trial.Failed {
+	for _, h := range tr.Failed {
 		failed[h] = true
 	}
 	all, answered = true, true
-	for _, h := range t.sisters() {
+	for _, h := range sisters {
 		if !done[h.Name] {
 			all = false
 			answered = answered && failed[h.Name]
@@ -127,7 +138,8 @@ func (t Task) stepTrial(ev Event) (next Task, ok bool) {
 		}
 		return t, true
 	case Proving:
-		return t.onTrial(func(tr *Trial) { tr.Step, _ = trialSteps.after(tr.Step, provingWord) }), true
+		t.Life = t.Life.onTrial(func(tr *Trial) { tr.Step, _ = trialSteps.after(tr.Step, provingWord) })
+		return t, true
 	case Pruned:
 		t.Life.Pruned = true
 		return t, true
@@ -135,37 +147,30 @@ func (t Task) stepTrial(ev Event) (next Task, ok bool) {
 	return t, false
 }
 
-// onTrial changes a copy of the trial, if there is one.
-func (t Task) onTrial(edit func(tr *Trial)) Task {
-	if t.Life.Trial == nil {
-		return t
-	}
-	next := *t.Life.Trial
-	edit(&next)
-	t.Life.Trial = &next
-	return t
-}
-
 // tried notes how a sister did. A late success makes it good again.
 func (t Task) tried(ev SisterTried) Task {
 	if t.Sister() || !t.Party(ev.Host) {
 		return t
 	}
-	return t.onTrial(func(tr *Trial) {
-		failed := slices.DeleteFunc(slices.Clone(tr.Failed), func(h pbs.HostName) bool { return h == ev.Host })
-		if !ev.OK {
-			tr.Failed = append(failed, ev.Host)
-			return
-		}
-		tr.Failed = failed
-		list := &tr.Joined
-		if ev.Step == StepPrologue {
-			list = &tr.Proven
-		}
-		if !slices.Contains(*list, ev.Host) {
-			*list = append(slices.Clip(*list), ev.Host)
-		}
-	})
+	t.Life = t.Life.onTrial(func(tr *Trial) { tr.note(ev) })
+	return t
+}
+
+// note takes down how a sister did.
+func (tr *Trial) note(ev SisterTried) {
+	failed := slices.DeleteFunc(slices.Clone(tr.Failed), func(h pbs.HostName) bool { return h == ev.Host })
+	if !ev.OK {
+		tr.Failed = append(failed, ev.Host)
+		return
+	}
+	tr.Failed = failed
+	list := &tr.Joined
+	if ev.Step == StepPrologue {
+		list = &tr.Proven
+	}
+	if !slices.Contains(*list, ev.Host) {
+		*list = append(slices.Clip(*list), ev.Host)
+	}
 }
 
 // pruneAtStart is the attribute by which the servers say that prune_at_job_start is set. It is no
@@ -176,6 +181,3 @@ const pruneAtStart = "prune_at_job_start"
 func (t Task) prunes() bool {
 	return t.Prunable() && !t.Life.Pruned && t.Attrs.Get(pruneAtStart) == "True" && t.Attrs.Resource("Resource_List", "select_requested") != ""
 }
-
-// starting reports whether the program is still to be started.
-func (t Task) starting() bool { return t.State() == Joining || t.State() == Starting }

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/mom/proc"
 	"rampart/mom/spool"
 )
 
@@ -29,6 +31,64 @@ type Usage struct {
 	HookUsed []spool.Used           `json:"hook_used,omitempty"`
 }
 
+// withShares returns the usage with what sisters have told of their shares. What hooks have set before stays where they do not tell.
+func (u Usage) withShares(shares map[pbs.HostName]Share) Usage {
+	if len(shares) == 0 {
+		return u
+	}
+	all := make(map[pbs.HostName]Share, len(u.Shares)+len(shares))
+	for host, p := range u.Shares {
+		all[host] = p
+	}
+	for host, p := range shares {
+		old := all[host]
+		hooked := old.Hooked
+		if p.Hooked != nil { // what hooks have taken back is not in it
+			hooked = overlaid(nil, p.Hooked)
+		}
+		all[host] = Share{Peak: Peak{
+			CPU: max(old.CPU, p.CPU), RSS: max(old.RSS, p.RSS), VSize: max(old.VSize, p.VSize), Percent: max(old.Percent, p.Percent), Largest: p.Largest,
+		}, Hooked: hooked}
+	}
+	u.Shares = all
+	return u
+}
+
+// all adds to what the live processes use what the ended programs have.
+func (u Usage) all(live proc.Usage) proc.Usage {
+	live.CPU += u.Spent
+	return live
+}
+
+// HooksCount reports whether hooks have set anything of resources_used.
+func (u Usage) HooksCount() bool {
+	if len(u.HookUsed) > 0 {
+		return true
+	}
+	for _, s := range u.Shares {
+		if len(s.Hooked) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// A Reckoning is what a run has used, with all that it takes to sum it up over the hosts.
+type Reckoning struct {
+	Usage
+	host    pbs.HostName
+	sisters []Host // that have not left
+	ncpus   string // that the job has asked for
+}
+
+// Reckoning returns what there is to be summed up of the run.
+func (t Task) Reckoning() Reckoning {
+	return Reckoning{t.Usage, t.Host, t.sisters(), t.Attrs.Resource("Resource_List", "ncpus")}
+}
+
+// Used returns resources_used as the servers are told (Reckoning.Used).
+func (t Task) Used() []spool.Used { return t.Reckoning().Used() }
+
 // A part is what one host of the run reports.
 type part struct {
 	host pbs.HostName
@@ -37,10 +97,10 @@ type part struct {
 
 // parts returns what all hosts of the run have reported: this one first, its sisters in the
 // order of exec_host, those that have left the run at last.
-func (t Task) parts() []part {
-	all := []part{{t.Host, Share{t.Peak, t.HookUsed}}}
-	left := maps.Clone(t.Shares)
-	for _, h := range t.sisters() {
+func (r Reckoning) parts() []part {
+	all := []part{{r.host, Share{r.Peak, r.HookUsed}}}
+	left := maps.Clone(r.Shares)
+	for _, h := range r.sisters {
 		if s, ok := left[h.Name]; ok {
 			all = append(all, part{h.Name, s})
 			delete(left, h.Name)
@@ -54,36 +114,32 @@ func (t Task) parts() []part {
 
 // Used returns resources_used as the servers are told, sorted by name: of all hosts, but for
 // the walltime.
-func (t Task) Used() []spool.Used {
-	used, _ := t.accumulate()
+func (r Reckoning) Used() []spool.Used {
+	used, _ := r.accumulate()
 	return used
 }
 
 // Own returns resources_used of this host alone, as its hooks read it: what they have set is as they have set it,
 // so that they can go on from there.
-func (t Task) Own() []spool.Used {
-	used := t.timeAndCPUs()
+func (r Reckoning) Own() []spool.Used {
+	used := r.timeAndCPUs()
 	for name, m := range measures {
-		used = append(used, spool.Used{Resource: name, Type: m.kind, Value: m.text(m.of(t.Peak))})
+		used = append(used, spool.Used{Resource: name, Type: m.kind, Value: m.text(m.of(r.Peak))})
 	}
-	return overlaid(used, t.HookUsed)
+	return overlaid(used, r.HookUsed)
 }
 
 // timeAndCPUs are the resources that are the job's, and no host's.
-func (t Task) timeAndCPUs() []spool.Used {
-	ncpus := t.Attrs.Resource("Resource_List", "ncpus")
-	if ncpus == "" {
-		ncpus = "0"
-	}
+func (r Reckoning) timeAndCPUs() []spool.Used {
 	return []spool.Used{
-		{Resource: "ncpus", Value: ncpus},
-		{Resource: "walltime", Value: seconds(t.Peak.Wall).String()},
+		{Resource: "ncpus", Value: cmp.Or(r.ncpus, "0")},
+		{Resource: "walltime", Value: seconds(r.Peak.Wall).String()},
 	}
 }
 
 // accumulate combines the values of all hosts (specification: resources-used sections 3 and 4).
-func (t Task) accumulate() ([]spool.Used, []Misfit) {
-	parts, used := t.parts(), t.timeAndCPUs()
+func (r Reckoning) accumulate() ([]spool.Used, []Misfit) {
+	parts, used := r.parts(), r.timeAndCPUs()
 	var misfits []Misfit
 	for _, name := range named(parts) {
 		measure, measured := measures[name]
@@ -239,34 +295,21 @@ func unitOf(q resource.Quantity) string {
 }
 
 // total is what the parts of the run have used together, as measured.
-func (t Task) total() Peak {
-	sum := t.Peak
-	for _, s := range t.Shares {
+func (r Reckoning) total() Peak {
+	sum := r.Peak
+	for _, s := range r.Shares {
 		sum.CPU += s.CPU
 		sum.RSS += s.RSS
 		sum.VSize += s.VSize
 		sum.Percent += s.Percent
 	}
-	for _, h := range t.sisters() { // what processes had on hosts that have left the run is over
-		sum.Largest = max(sum.Largest, t.Shares[h.Name].Largest)
+	for _, h := range r.sisters { // what processes had on hosts that have left the run is over
+		sum.Largest = max(sum.Largest, r.Shares[h.Name].Largest)
 	}
 	return sum
 }
 
-// HooksCount reports whether hooks have set anything of resources_used.
-func (t Task) HooksCount() bool {
-	if len(t.HookUsed) > 0 {
-		return true
-	}
-	for _, s := range t.Shares {
-		if len(s.Hooked) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // Set reports whether hooks on some host have set the resource.
-func (t Task) Set(resource string) bool {
-	return slices.ContainsFunc(t.parts(), func(p part) bool { return p.sets(resource) })
+func (r Reckoning) Set(resource string) bool {
+	return slices.ContainsFunc(r.parts(), func(p part) bool { return p.sets(resource) })
 }

@@ -72,7 +72,7 @@ func TestUsed_SetByHooks(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n%q, want\n%q", c.name, got, c.want)
 		}
-		for _, m := range c.task.Misfits() {
+		for _, m := range c.task.Reckoning().Misfits() {
 			misfits = append(misfits, m.Resource+" "+string(m.Host)+" "+m.Value)
 		}
 		if !slices.Equal(misfits, c.misfits) {
@@ -88,7 +88,7 @@ func TestOwn(t *testing.T) {
 	job.HookUsed = values("long foo_i 9", `string foo_str {"seven":7}`, "size vmem 9gb")
 	job.Shares = map[pbs.HostName]Share{"hostb": {Hooked: others, Peak: Peak{CPU: time.Hour, RSS: 1 << 20}}, "hostc": {Hooked: others}}
 	var got []string
-	for _, u := range job.Own() {
+	for _, u := range job.Reckoning().Own() {
 		got = append(got, u.Resource+"="+u.Value)
 	}
 	want := []string{"cpupercent=0", "cput=00:01:00", "foo_i=9", `foo_str={"seven":7}`, "mem=1kb", "ncpus=3", "vmem=9gb", "walltime=00:00:10"}
@@ -188,14 +188,16 @@ func TestUsed_Unset(t *testing.T) {
 // What hooks of a sister have taken back does not count any more; a part that tells nothing changes nothing.
 func TestUsed_TakenBack(t *testing.T) {
 	job := in(Running)
-	told := func(hooked []spool.Used) { job = job.withShares(map[pbs.HostName]Share{"hostb": {Hooked: hooked}}) }
+	told := func(hooked []spool.Used) {
+		job.Usage = job.Usage.withShares(map[pbs.HostName]Share{"hostb": {Hooked: hooked}})
+	}
 	told(values("long foo_i 3", "long foo_j 4"))
 	told(nil)
-	if !job.Set("foo_i") || !job.Set("foo_j") {
+	if !job.Reckoning().Set("foo_i") || !job.Reckoning().Set("foo_j") {
 		t.Errorf("after no word: %v", job.Shares)
 	}
 	told(values("long foo_j 4"))
-	if job.Set("foo_i") || !job.Set("foo_j") {
+	if job.Reckoning().Set("foo_i") || !job.Reckoning().Set("foo_j") {
 		t.Errorf("after one was taken back: %v", job.Shares)
 	}
 	told([]spool.Used{})
