@@ -153,7 +153,7 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	case !ok && slices.ContainsFunc(changes, func(ch command.AttrChange) bool { return ch.Entry.Name == lsf.JobSlots }):
 		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s goes with %s", lsf.JobSlots, requirement)
 	case !ok && !again:
-		return changes, nil
+		return withoutChoice(j, changes), nil
 	case j.Live() && !ok:
 		return nil, pbs.Attribute(pbs.RunningAttribute, lsf.JobApplication)
 	case j.Live():
@@ -261,6 +261,22 @@ func requires(list attr.List) string {
 		text, _ = list.Get(requirement, "")
 	}
 	return text
+}
+
+// withoutChoice has a job that is given other chunks by themselves, as qalter does, ask for these alone: its alternatives were made of its
+// requirement, and one of them would take their place when it starts.
+func withoutChoice(j *state.Job, changes []command.AttrChange) []command.AttrChange {
+	if !slices.ContainsFunc(changes, func(ch command.AttrChange) bool {
+		return ch.Entry.Name == "Resource_List" && ch.Entry.Resource == "select"
+	}) {
+		return changes
+	}
+	for _, name := range []string{lsf.JobSlots, lsf.JobAlternatives} {
+		if _, has := j.Attrs.Get(name, ""); has {
+			changes = append(slices.Clone(changes), command.AttrChange{Op: command.OpUnset, Entry: attr.Entry{Name: name}})
+		}
+	}
+	return changes
 }
 
 // located returns a requirement with the type of the host that its job was submitted from in the place of type==local, and refuses one where that
