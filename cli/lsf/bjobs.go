@@ -17,7 +17,7 @@ import (
 )
 
 const bjobsUsage = `bjobs [-h] [-V] [-noheader] [-a] [-d] [-p] [-r] [-s]
-             [-w | -l [-UF] | -W] [-X] [-A | -sum] [-o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
+             [-w | -l [-UF] | -W | -WF | -WL | -WP] [-X] [-A | -sum] [-o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
              [-J job_name] [-m host_name] [-P project_name] [-q queue_name]
              [-app application_name]
              [-u user_name ... | -u all] [job_ID | "job_ID[index_list]" ...]
@@ -32,7 +32,7 @@ func bjobs() *cli.Command {
 		},
 	}
 	return command("bjobs", "show jobs", bjobsUsage, g, func(ctx context.Context, s *session, opts *cli.Options) error {
-		for _, name := range []string{"sla", "g", "aff", "N", "pe", "pi", "psum", "hms", "U", "WF", "WL", "WP"} {
+		for _, name := range []string{"sla", "g", "aff", "N", "pe", "pi", "psum", "hms", "U"} {
 			if opts.Has(name) {
 				return refusedOption(name, "")
 			}
@@ -68,6 +68,7 @@ type jobsView struct {
 	format   *format
 	site     *siteView // for -l
 	usage    bool      // -W
+	ending   *field    // -WF, -WL, -WP: the column that tells of the end
 	arrays   bool      // -A
 	sums     *sums     // nil: each job is shown by itself
 	count    int
@@ -123,6 +124,12 @@ func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
 	if opts.Has("a") {
 		v.states = nil
 	}
+	for option, name := range map[string]string{"WF": "finish_time", "WL": "time_left", "WP": "%complete"} {
+		if opts.Has(option) {
+			f := endings[name]
+			v.ending, v.wide = &f, true
+		}
+	}
 	v.usage, v.arrays = opts.Has("W"), opts.Has("A")
 	if v.arrays || opts.Has("sum") {
 		v.sums, v.finished = &sums{slots: map[string]int{}}, v.finished || v.arrays
@@ -145,17 +152,17 @@ func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
 	if v.json && !opts.Has("o") {
 		return nil, told("bjobs: -json is an option of -o: say which fields are wanted")
 	}
-	if v.format != nil && (v.long || v.wide) {
+	if v.format != nil && (v.long || v.wide && v.ending == nil) {
 		return nil, told("bjobs: -o goes with neither -l nor -w")
 	}
 	forms := 0
-	for _, form := range []bool{v.format != nil, v.long, v.usage, v.arrays, opts.Has("sum")} {
+	for _, form := range []bool{v.format != nil, v.long, v.usage, opts.Has("WF"), opts.Has("WL"), opts.Has("WP"), v.arrays, opts.Has("sum")} {
 		if form {
 			forms++
 		}
 	}
 	if forms > 1 {
-		return nil, told("bjobs: -o, -l, -W, -A and -sum go with none of the others")
+		return nil, told("bjobs: -o, -l, -W, -WF, -WL, -WP, -A and -sum go with none of the others")
 	}
 	return v, nil
 }
@@ -164,7 +171,7 @@ func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
 func (v *jobsView) run(ctx context.Context, operands []string) error {
 	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Subjobs: true, History: v.finished, Attributes: jobAttributes}
 	switch {
-	case v.long, v.usage, v.format != nil:
+	case v.long, v.usage, v.ending != nil, v.format != nil:
 		r.Attributes = nil
 	case v.arrays:
 		r.Attributes = append(slices.Clone(jobAttributes), "project", lsf.JobApplication, "array_indices_submitted")

@@ -3,6 +3,7 @@ package lsf
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,7 +16,11 @@ const (
 
 func (v *jobsView) row(j job) {
 	if v.count == 1 && v.header {
-		v.out.WriteString(jobsHead)
+		head := jobsHead
+		if v.ending != nil {
+			head = strings.TrimSuffix(head, "\n") + "     " + strings.ToUpper(v.ending.name) + "\n"
+		}
+		v.out.WriteString(head)
 	}
 	submitted := j.moment("ctime", v.env.Zone).Format("Jan _2 15:04")
 	hosts := j.shares()
@@ -24,6 +29,9 @@ func (v *jobsView) row(j job) {
 	}
 	id, _, _ := strings.Cut(j.id, "[")
 	if v.wide {
+		if v.ending != nil {
+			submitted += "    " + cmp.Or(v.ending.of(v, j), "-")
+		}
 		fmt.Fprintf(v.out, "%-7s %-7s %-5s %-10s %-11s %-11s %-10s %s\n",
 			id, j.user, j.state, j.get("queue"), j.get("Submit_Host"), shownOr(hosts, ":"), j.name(), submitted)
 	} else {
@@ -87,4 +95,26 @@ func (v *jobsView) usageRow(j job) {
 	fmt.Fprintf(v.out, "%-7s %-7s %-5s %-10s %-11s %-11s %-10s %-14s %-10s %03d:%02d:%02d.00 %-6d %-6d %-6s %-14s %s\n",
 		id, j.user, j.state, j.get("queue"), j.get("Submit_Host"), shownOr(j.shares(), ":"), j.name(), at(j.moment("ctime", v.env.Zone)),
 		projectOf(j), cpu/3600, cpu/60%60, cpu%60, memory("mem"), memory("vmem"), cmp.Or(j.get("session_id"), "-"), at(j.moment("stime", v.env.Zone)), at(finish))
+}
+
+// endings are the columns of -WF, -WL and -WP, by name.
+var endings = map[string]field{
+	"finish_time": {name: "finish_time", of: func(v *jobsView, j job) string {
+		limit := secondsOf(amount(j.Object, "Resource_List", "walltime"))
+		switch {
+		case j.finished():
+			return v.finishTime(j)
+		case limit <= 0 || j.pending():
+			return ""
+		}
+		left := max(limit-secondsOf(amount(j.Object, "resources_used", "walltime")), 0)
+		return shortTime(v.env.Now().Add(time.Duration(left)*time.Second).In(v.env.Zone)) + " L"
+	}},
+	"time_left": fieldNamed("time_left"),
+	"%complete": fieldNamed("%complete"),
+}
+
+// fieldNamed returns a field of bjobs -o.
+func fieldNamed(name string) field {
+	return moreFields[slices.IndexFunc(moreFields, func(f field) bool { return f.name == name })]
 }

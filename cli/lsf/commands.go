@@ -14,7 +14,7 @@ const failed = 255
 
 // Commands returns all LSF commands.
 func Commands() []*cli.Command {
-	return []*cli.Command{bsub(), bmod(), bswitch(), btop(), bbot(), bjobs(), bhist(), bacct(), bkill(), bstop(), bresume(), brequeue(), bresize(), bqueues(), bhosts(), bresources(), bapp(), bmgroup(), bugroup(), bjgroup(), bclusters(), busers(), bparams(), badmin(), lshosts(), lsload(), lsid()}
+	return []*cli.Command{bsub(), bmod(), bswitch(), btop(), bbot(), bjobs(), bhist(), bacct(), bkill(), bstop(), bresume(), brequeue(), bresize(), bqueues(), bhosts(), bresources(), bapp(), bmgroup(), bugroup(), bjgroup(), bjdepinfo(), bclusters(), lsclusters(), busers(), bparams(), badmin(), lshosts(), lsload(), lsid()}
 }
 
 // A work is what a command does.
