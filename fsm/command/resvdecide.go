@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 	"rampart/fsm/resource"
@@ -125,17 +126,13 @@ func booked(tx *state.Tx, text string) ([]pbs.VnodeName, map[pbs.VnodeName]resou
 	if err != nil {
 		return nil, nil, err
 	}
-	sums := map[pbs.VnodeName]resource.List{}
-	var order []pbs.VnodeName
-	for _, ch := range nodes {
-		for _, p := range ch.Parts {
-			if _, ok := sums[p.Vnode]; !ok {
-				order = append(order, p.Vnode)
-			}
-			if sums[p.Vnode], err = resource.Add(sums[p.Vnode], p.Items, tx); err != nil {
-				return nil, nil, err
-			}
-		}
+	parts, err := alloc.ByVnode(nodes, tx)
+	if err != nil {
+		return nil, nil, err
+	}
+	order, sums := make([]pbs.VnodeName, len(parts)), make(map[pbs.VnodeName]resource.List, len(parts))
+	for i, p := range parts {
+		order[i], sums[p.Vnode] = p.Vnode, p.Items
 	}
 	return order, sums, nil
 }
