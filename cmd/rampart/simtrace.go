@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,12 +162,38 @@ func writeTo(stdout io.Writer, name string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// garbage is the percentage for the garbage collector while a trace is replayed (debug.SetGCPercent): a replay has
-// little in use and makes much garbage, so it is collected less often than by default.
-const garbage = 400
+// A replay has little in use and makes much garbage, so it is collected less often than by default, but no more of it is left
+// lying than the room that there is for it.
+const (
+	mostGarbage  = 400 // percent of what is in use (debug.SetGCPercent)
+	leastGarbage = 50
+	garbageRoom  = 64 << 20 // bytes
+)
+
+// garbageFor returns the percentage for the garbage collector where so many bytes are in use.
+func garbageFor(live uint64) int {
+	return int(max(leastGarbage, min(mostGarbage, 100*garbageRoom/max(1, live))))
+}
+
+// watchGarbage returns what tells the garbage collector, each time that it is called, how much garbage may lie there, and what takes
+// that back.
+func watchGarbage() (look, restore func()) {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	last := mostGarbage
+	before := debug.SetGCPercent(last)
+	look = func() {
+		metrics.Read(live)
+		if next := garbageFor(live[0].Value.Uint64()); next != last {
+			last = next
+			debug.SetGCPercent(next)
+		}
+	}
+	return look, func() { debug.SetGCPercent(before) }
+}
 
 func replay(c *urfave.Context, hosts trace.Hosts) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	look, restoreGarbage := watchGarbage()
+	defer restoreGarbage()
 	o := trace.Options{Files: c.StringSlice("trace"), Site: c.String("site"), Hosts: hosts}
 	if c.IsSet("gantt") {
 		if !c.IsSet("svg") {
@@ -182,7 +209,10 @@ func replay(c *urfave.Context, hosts trace.Hosts) error {
 	}
 	quit, restore := onSignal()
 	defer restore()
-	o.Quit = quit
+	o.Quit = func() bool { // it is asked each few steps
+		look()
+		return quit()
+	}
 	report, err := play(c, o)
 	if err != nil {
 		return fmt.Errorf("sim: %w", err)
