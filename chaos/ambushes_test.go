@@ -9,6 +9,7 @@ import (
 
 // unprovoked are the kinds of commands at which no scenario kills a leader, and why.
 var unprovoked = map[string]string{
+	"Exercise":         "nobody proposes it: it is there for the tests of feature levels, TestStop_AtKindsOfALaterLevel of fsm",
 	"ScheduleBackups":  "it sets what replicas do on their own disks, by the way that ManageServer takes",
 	"ForgetAccount":    "it is asked for by administrators alone, and gives up one record: TestForgetAccount of cluster/service",
 	"ManageShares":     "it sets numbers of fair share, by the way that ManageServer takes: TestManageShares of fsm/command",

@@ -18,7 +18,7 @@ import (
 func TestWake_AtItsTime(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		w.until("the feature level", time.Minute, func() bool {
-			return w.leader() != nil && w.leader().machine.View().Cluster().FeatureLevel >= command.LevelObjects
+			return w.leader() != nil
 		})
 		due := time.Now().Truncate(time.Second).Add(14 * time.Second)
 		id := submitFor(t, w.leader(), due)
@@ -47,7 +47,7 @@ func TestWake_ReservationLooksForOthers(t *testing.T) {
 	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		w.until("the feature level", time.Minute, func() bool {
-			return w.leader() != nil && w.leader().machine.View().Cluster().FeatureLevel >= command.LevelObjects
+			return w.leader() != nil
 		})
 		m := w.leader()
 		start := pbs.Time(time.Now().Add(time.Hour).UnixNano())

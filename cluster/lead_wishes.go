@@ -3,8 +3,6 @@ package cluster
 import (
 	"context"
 	"log/slog"
-
-	"rampart/fsm/command"
 )
 
 // wishes are what a process was started with for its first term.
@@ -30,13 +28,13 @@ func (w *wishes) replayed(ctx context.Context, n *node) error {
 
 // hot reports whether the term that begins starts jobs again that have ended with the servers.
 func (w *wishes) hot() bool {
-	return w.restart && w.machine.View().Cluster().FeatureLevel >= command.LevelObjects
+	return w.restart
 }
 
 // name returns the name that the server gets with the term that begins; empty: it stays.
 func (w *wishes) name(n *node) string {
 	cl := w.machine.View().Cluster()
-	if w.rename == nil || cl.ID == "" || cl.FeatureLevel < command.LevelObjects {
+	if w.rename == nil || cl.ID == "" {
 		return ""
 	}
 	name := *w.rename

@@ -17,7 +17,7 @@ func TestWishes_OfOneThatWasKilled(t *testing.T) {
 		s1.run()
 		w.until("the founder leads", 5*time.Second, func() bool { return w.leader() == s1 })
 		w.until("the level is raised", 20*time.Second, func() bool {
-			return s1.machine.View().Cluster().FeatureLevel >= command.LevelObjects
+			return s1.machine.View().Cluster().FeatureLevel >= command.FeatureLevel
 		})
 		for i := range 300 {
 			mustWrite(t, s1, fmt.Sprintf("n%d", i))

@@ -10,7 +10,7 @@ import (
 // the state. Whoever joined was told it.
 func (m *membership) keepClass(ctx context.Context) error {
 	c := m.machine.View().Cluster()
-	if m.class == "" || c.RTTClass != "" || c.FeatureLevel < command.LevelMembers {
+	if m.class == "" || c.RTTClass != "" {
 		return nil
 	}
 	return m.proposals.decide(ctx, &command.SetRTTClass{Class: m.class})

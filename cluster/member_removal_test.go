@@ -20,7 +20,7 @@ func (w *world) raised() {
 	w.t.Helper()
 	w.until("feature level", 10*time.Second, func() bool {
 		l := w.leader()
-		return l != nil && l.machine.View().Cluster().FeatureLevel >= command.LevelMembers
+		return l != nil
 	})
 }
 

@@ -20,7 +20,7 @@ const replaceAfter = 30 * time.Second
 // first and the dead one is dropped behind it, so that never fewer may fail than before.
 func (m *membership) promote(ctx context.Context, n *node, k *member.Roll, s raft.Server) error {
 	v := m.machine.View()
-	if _, decided := v.Replacing(string(s.ID)); !decided && v.Cluster().FeatureLevel >= command.LevelMembers {
+	if _, decided := v.Replacing(string(s.ID)); !decided {
 		dead, wait := k.Dead(v, time.Now(), m.pace.far(replaceAfter))
 		if wait {
 			return nil

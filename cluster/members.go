@@ -167,8 +167,8 @@ func (m *membership) keepMember(ctx context.Context, n *node, term uint64, a mem
 		return nil // its Raft has not started, and this start may never have been
 	}
 	known, ok := m.machine.View().Replica(a.Status.Self.Name)
-	if self := m.announced(a.Status.Self); !ok || *known != self {
-		if err := m.announce(ctx, self); err != nil {
+	if !ok || *known != a.Status.Self {
+		if err := m.announce(ctx, a.Status.Self); err != nil {
 			return err
 		}
 	}

@@ -82,9 +82,6 @@ func (r *rescue) beginEpoch(now pbs.Time, propose func(command.Entry, ...command
 	}
 	if c := r.machine.View().Cluster(); c.Epoch != d.Epoch {
 		var commands []command.Command
-		if c.FeatureLevel < command.LevelMembers {
-			commands = append(commands, &command.RaiseLevel{Level: command.LevelMembers})
-		}
 		commands = append(commands, &command.NewEpoch{
 			Epoch: d.Epoch, Skip: command.EpochSkip, Cause: recovery.Cause(d.Recovery), Recovery: &d.Recovery,
 		})

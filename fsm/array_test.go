@@ -31,7 +31,6 @@ func hundredThousand(t testing.TB) (f *fsm.FSM, entry int) {
 		return len(data)
 	}
 	apply(&command.InitCluster{ID: "c", Name: "srv"})
-	apply(&command.RaiseLevel{Level: command.LevelObjects})
 	apply(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "max_array_size", Value: "100000"}}}})
 	job := typicalSubmit(0)
 	job.Attributes = job.Attributes.Set("array_indices_submitted", "", "0-99999")

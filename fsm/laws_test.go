@@ -58,7 +58,6 @@ func throughSnapshot(t *rapid.T, f *fsm.FSM) *fsm.FSM {
 func drawLog(t *rapid.T) []*raft.Log {
 	d := &drawer{t: t, now: pbs.Time(1_800_000_000 * time.Second), acked: map[pbs.HostName]uint64{}}
 	d.add(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1})
-	d.add(&command.RaiseLevel{Level: command.LevelObjects})
 	d.add(d.hostUp("a"))
 	d.add(d.hostUp("b"))
 	for range rapid.IntRange(1, 60).Draw(t, "length") {

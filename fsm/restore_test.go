@@ -23,7 +23,6 @@ func TestRestore_KeepsTheLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := &drawer{t: t, now: 1_800_000_000_000_000_000, acked: map[pbs.HostName]uint64{}}
 		d.add(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1})
-		d.alone(&command.RaiseLevel{Level: command.LevelMembers})
 		d.add(d.hostUp("a"))
 		d.add(d.hostUp("b"))
 		records := uint64(0)

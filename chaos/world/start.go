@@ -144,10 +144,10 @@ func (w *World) lacking(ctx context.Context) string {
 // keepHistory makes finished jobs stay, so that lists and the end show all of them,
 // and lets each client delete what another has submitted.
 func (w *World) keepHistory(ctx context.Context) error {
-	changes := []*api.Attribute{{Name: "job_history_enable", Value: "True"}, {Name: "flatuid", Value: "True"}}
-	if !w.config.Size.Older { // which know of no reservations
-		// One that has lost its vnodes finds others within the time that a run has to come to rest.
-		changes = append(changes, &api.Attribute{Name: "reserve_retry_time", Value: "10"})
+	changes := []*api.Attribute{
+		{Name: "job_history_enable", Value: "True"},
+		{Name: "flatuid", Value: "True"},
+		{Name: "reserve_retry_time", Value: "10"}, // a reservation that has lost its vnodes finds others within the time that a run has to come to rest
 	}
 	if w.config.Size.Fence > 0 {
 		changes = append(changes, &api.Attribute{Name: fenceAttribute, Value: fault.Seconds(w.config.Size.Fence)})

@@ -71,7 +71,7 @@ func (e *UnhealthyError) Error() string { return "the cluster is " + e.Health }
 
 func unhealthy(health string) error {
 	switch health {
-	case "healthy", "": // a replica of an earlier version does not say
+	case "healthy":
 		return nil
 	case "no quorum":
 		return &UnhealthyError{health, StatusNoQuorum}

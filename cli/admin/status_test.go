@@ -94,7 +94,7 @@ func TestStatus_NoContactOfOneThatIsInNoTerm(t *testing.T) {
 
 // TestStatus_ExitStatusTellsHealth: the table or JSON is printed whatever it is.
 func TestStatus_ExitStatusTellsHealth(t *testing.T) {
-	for health, want := range map[string]int{"healthy": 0, "": 0, "degraded": StatusDegraded, "no quorum": StatusNoQuorum} {
+	for health, want := range map[string]int{"healthy": 0, "degraded": StatusDegraded, "no quorum": StatusNoQuorum} {
 		for _, json := range []bool{false, true} {
 			var out strings.Builder
 			env := &Env{Stdout: &out, Cluster: func(string) (apiconnect.ClusterClient, error) { return asked{reply: three(health)}, nil }}

@@ -121,9 +121,6 @@ func (s *session) list(ctx context.Context, r *api.ListRequest, each func(*api.O
 		if m.Header != nil && header == nil {
 			header = m.Header
 		}
-		if len(r.Where) > 0 && !header.GetChosen() {
-			return header, pbs.Refuse(pbs.NotSupported) // a replica of an older build would give all there are
-		}
 		for _, o := range m.Objects {
 			if err := each(o); err != nil {
 				return header, err

@@ -345,12 +345,11 @@ func (f *fakeServer) List(_ context.Context, r *connect.Request[api.ListRequest]
 	if len(m.Queues) > 0 && m.Queues[0] == "noquorum" {
 		return pbs.Refuse(pbs.NoQuorum)
 	}
-	if len(m.Queues) > 0 && m.Queues[0] != "workq" && m.Queues[0] != "oldq" {
+	if len(m.Queues) > 0 && m.Queues[0] != "workq" {
 		return pbs.Refuse(pbs.UnknownQueue)
 	}
 	header := &api.ListHeader{
 		Server: "hosta", Version: "23.06.06", Timestamp: 1795242350, AgeMs: 1250,
-		Chosen: len(m.Where) > 0 && (len(m.Queues) == 0 || m.Queues[0] != "oldq"),
 	}
 	if err := stream.Send(&api.ListReply{Header: header}); err != nil {
 		return err

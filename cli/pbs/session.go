@@ -160,9 +160,6 @@ func (s *session) stream(ctx context.Context, r *api.ListRequest, begin func(*ap
 	begun := false
 	for stream.Receive() {
 		m := stream.Msg()
-		if !begun && len(r.Where) > 0 && !m.Header.GetChosen() {
-			return noSupport() // a replica of an older build would give all there are
-		}
 		if !begun && m.Header != nil && begin != nil {
 			if err := begin(m.Header); err != nil {
 				return err

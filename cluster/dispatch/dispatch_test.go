@@ -80,6 +80,8 @@ func (l *leader) host(name string) {
 		Host: pbs.HostName(name), Address: name + ":15002", BootID: "b", SpoolID: "s",
 		Vnodes: []command.ReportedVnode{{Name: pbs.VnodeName(name), Available: resource.List{{Name: "ncpus", Value: "1000"}}}},
 	})
+	h, _ := l.View().Host(pbs.HostName(name))
+	l.do(&command.HooksTold{Host: h.Name, Registered: h.Registered, Generation: l.View().Cluster().HookGeneration})
 }
 
 // run queues a job and gives it to the host.
@@ -517,7 +519,6 @@ func TestWatcher_UnheardOfEarlier(t *testing.T) {
 	for heard, want := range map[bool]string{true: "down", false: "state-unknown,down"} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLeader(t)
-			l.do(&command.RaiseLevel{Level: command.LevelObjects})
 			all := newMoms(l, "hosta")
 			w := dispatch.NewWatcher(options(l, all))
 			w.Renewed("hosta") // before the term

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport/api"
@@ -18,7 +17,7 @@ const hookPatience = 2 * time.Second
 // generation of hooks.
 func (w *worker) awaitHooks(ctx context.Context, v *state.View, req *api.DeliverRequest) {
 	generation := v.Cluster().HookGeneration
-	if generation <= w.hooks || v.Cluster().FeatureLevel < command.LevelOf(&command.HooksTold{}) {
+	if generation <= w.hooks {
 		return
 	}
 	hosts := startsOn(w.host, req)

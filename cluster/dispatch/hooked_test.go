@@ -16,7 +16,6 @@ import (
 func TestDeliver_StartsAfterTheNewsOfHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLeader(t)
-		l.do(&command.RaiseLevel{Level: command.FeatureLevel})
 		all := newMoms(l, "hosta")
 		m := all["hosta:15002"]
 		hook := func(verb command.Verb, changes ...command.AttrChange) {

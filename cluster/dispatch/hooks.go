@@ -78,7 +78,7 @@ func (t *Teller) Run(ctx context.Context) error {
 func (t *Teller) look(ctx context.Context, v *state.View) time.Duration {
 	next := time.Hour
 	generation := v.Cluster().HookGeneration
-	if generation == 0 || v.Cluster().FeatureLevel < command.LevelOf(&command.HooksTold{}) { // older builds cannot note what was told
+	if generation == 0 {
 		return next
 	}
 	t.mu.Lock()

@@ -17,7 +17,6 @@ import (
 func TestTeller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLeader(t)
-		l.do(&command.RaiseLevel{Level: command.FeatureLevel})
 		all := newMoms(l, "hosta", "hostb")
 		all["hosta:15002"].set(true)
 		start(t, dispatch.NewTeller(options(l, all)).Run)

@@ -15,7 +15,6 @@ import (
 
 // padded has a job with a spare chunk start on two hosts.
 func (l *leader) padded() pbs.JobID {
-	l.do(&command.RaiseLevel{Level: command.LevelObjects})
 	id := l.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "s1"}, Attributes: attr.List(nil).
 		Set("Resource_List", "select", "1:ncpus=2").Set("Resource_List", "select_reliable_startup", "2:ncpus=2")}).Job
 	l.do(&command.StartJob{Job: id, ExecVnode: "(hosta:ncpus=2)+(hostb:ncpus=2)"})

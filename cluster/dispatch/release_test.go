@@ -16,7 +16,6 @@ import (
 
 // spread runs a job on two hosts.
 func (l *leader) spread() pbs.JobID {
-	l.do(&command.RaiseLevel{Level: command.LevelHosts})
 	for h := range l.View().Hosts() { // starts wait for it
 		l.do(&command.HooksTold{Host: h.Name, Registered: h.Registered, Generation: l.View().Cluster().HookGeneration})
 	}

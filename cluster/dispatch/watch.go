@@ -190,7 +190,7 @@ func (w *Watcher) silentLocked(h *state.Host) string {
 // strangeLocked tells whether a mom is down since an earlier leader, this one has not heard of it for as long as it
 // would wait for one that is up, and its vnodes do not say so yet.
 func (w *Watcher) strangeLocked(v *state.View, h *state.Host) bool {
-	if h.Up || v.Cluster().FeatureLevel < command.LevelObjects || time.Since(w.began) <= grace || w.renewed[h.Name].After(w.began) {
+	if h.Up || time.Since(w.began) <= grace || w.renewed[h.Name].After(w.began) {
 		return false
 	}
 	for n := range v.VnodesOf(h.Name) {

@@ -254,7 +254,7 @@ func withKillDelay(v *state.View, j *state.Job) attr.List {
 			list = append(list, attr.Entry{Name: "kill_delay", Value: delay})
 		}
 	}
-	if text, _ := j.Attrs.Get("Checkpoint", ""); strings.Contains(text, "=") && v.Cluster().FeatureLevel >= command.LevelObjects {
+	if text, _ := j.Attrs.Get("Checkpoint", ""); strings.Contains(text, "=") {
 		list = append(list, attr.Entry{Name: command.PeriodicCheckpoints, Value: "True"})
 	}
 	if v.Server().Bool("prune_at_job_start") {

@@ -35,7 +35,7 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	h := &house{t: t, store: state.NewStore(), news: make(chan struct{})}
-	h.do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1}, &command.RaiseLevel{Level: command.FeatureLevel})
+	h.do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1})
 	return h
 }
 

@@ -117,7 +117,6 @@ func TestArray_InCycles(t *testing.T) {
 // nothing, the others wait as one job that fails would; one that runs lets all go on.
 func TestArray_FailingIsSlowedAsAWhole(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("h", "h:ncpus=1,mem=4gb")
 	b.submit("ncpus=1 array=0-9")
 	fail := func() {

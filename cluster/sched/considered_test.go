@@ -52,7 +52,6 @@ func TestHeeded_NumbersOfTheServer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
-			b.raise()
 			b.host("hosta", "hosta:ncpus=2")
 			b.do(&command.ManageResource{Verb: command.VerbCreate, Name: "foo", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "type", Value: "long"}}}})
 			if c.set != "" {

@@ -18,7 +18,6 @@ import (
 func TestProperty_CountsAreTheStates(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		c := &clock{newBench(r), start}
-		c.raise()
 		sharing := []string{"", "", "default_excl", "default_exclhost", "ignore_excl", "force_excl", "force_exclhost"}
 		for _, host := range []string{"hosta", "hostb", "hostc"}[:rapid.IntRange(1, 3).Draw(r, "hosts")] {
 			vnodes := []string{host, host + "[0]"}[:rapid.IntRange(1, 2).Draw(r, "vnodes")]

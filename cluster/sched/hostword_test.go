@@ -10,7 +10,6 @@ import (
 // Vnodes of one mom that call their host differently are on different hosts.
 func TestHostWord(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=0", "hosta[0]:ncpus=2,host=hx", "hosta[1]:ncpus=2,host=hx", "hosta[2]:ncpus=2", "hosta[3]:ncpus=2")
 	b.offer("hosta[2]", "host", "hy")
 	b.offer("hosta[3]", "host", "hy")
@@ -39,7 +38,6 @@ func TestHostWord(t *testing.T) {
 // Who has a host for himself leaves the other hosts of the mom to others, and a planner follows what hosts are called.
 func TestHostWord_Exclusive(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta[0]:ncpus=2,host=hx", "hosta[1]:ncpus=2,host=hx", "hosta[2]:ncpus=2,host=hy")
 	planner := sched.NewPlanner()
 	plan := func(want string) {

@@ -11,7 +11,6 @@ import (
 // vnodes before follows what is taken of it and given back.
 func TestIndirect(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=1,mem=4gb")
 	b.host("hostb", "hostb:ncpus=4,mem=@hosta")
 	b.host("hostc", "hostc:ncpus=4,mem=@hosta")
@@ -48,7 +47,6 @@ func TestIndirect(t *testing.T) {
 // Chunks of one job that share are not promised the same twice.
 func TestIndirect_WithinAJob(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=0,mem=3gb")
 	b.host("hostb", "hostb:ncpus=4,mem=@hosta", "hostb[1]:ncpus=4,mem=@hosta")
 	b.host("hostc", "hostc:ncpus=4,mem=@hosta", "hostc[1]:ncpus=4,mem=@nosuch")

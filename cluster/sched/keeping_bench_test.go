@@ -30,7 +30,6 @@ func newKeeping(b *testing.B, byTime int) *busy {
 		Fresh: func() bool { return false },
 		Look:  func() {},
 	})
-	c.run(&command.RaiseLevel{Level: command.FeatureLevel})
 	config := lsf.Unconfigured()
 	config.TimeReserveJobs = int64(byTime)
 	c.run(&command.Reconfigure{Config: *config})

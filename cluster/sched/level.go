@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -45,7 +44,7 @@ type levelRow struct {
 
 func newLevels(v *state.View, set settings) *levels {
 	s := v.Server()
-	if set.get("preemptive_sched") == "False" || v.Cluster().FeatureLevel < command.LevelObjects {
+	if set.get("preemptive_sched") == "False" {
 		return nil
 	}
 	l := &levels{express: map[pbs.QueueName]int64{}}

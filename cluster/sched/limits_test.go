@@ -59,13 +59,6 @@ func (b *bench) drawLimit(r *rapid.T) {
 	b.limit(object + name + "=" + value)
 }
 
-// raise brings the cluster to the feature level of limits.
-func (b *bench) raise() {
-	if b.store.View().Cluster().FeatureLevel < command.LevelObjects {
-		b.do(&command.RaiseLevel{Level: command.LevelObjects})
-	}
-}
-
 func (b *bench) submitAs(user, group, request string) pbs.JobID {
 	b.t.Helper()
 	list := attr.List{}.Set("euser", "", user).Set("egroup", "", group)
@@ -153,7 +146,6 @@ func TestMake_HeedsLimits(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
-			b.raise()
 			b.host("hosta", "hosta:ncpus=8,mem=8gb")
 			b.submitAs("ann", "users", "select=1:ncpus=1")
 			b.submitAs("ann", "users", "select=1:ncpus=1")
@@ -185,7 +177,6 @@ func TestMake_DoesNotWalkBehindALimit(t *testing.T) {
 		t.Skip("three hundred jobs and one goroutine: short tests play it without the race detector")
 	}
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=8,mem=8gb")
 	b.limit("max_run=[u:PBS_GENERIC=1]")
 	for i := range 300 {

@@ -342,7 +342,6 @@ func TestLoop_RestsForItsOwnWork(t *testing.T) {
 func TestLoop_UpdatePeriodOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leader{bench: newBench(t), changed: make(chan struct{})}
-		l.raise()
 		l.host("hosta", "hosta:ncpus=4")
 		l.scheduler("attr_update_period=600")
 		l.limit("eligible_time_enable=True")
@@ -396,7 +395,6 @@ func TestLoop_UpdatePeriodOfMany(t *testing.T) {
 func TestLoop_UpdatePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leader{bench: newBench(t), changed: make(chan struct{})}
-		l.raise()
 		l.host("hosta", "hosta:ncpus=4")
 		l.scheduler("attr_update_period=45")
 		l.limit("eligible_time_enable=True")

@@ -25,7 +25,6 @@ func hostsOf(p sched.Plan) string {
 // seen another order follows.
 func TestNodeOrder(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=4,mem=4gb")
 	b.host("hostb", "hostb:ncpus=6,mem=2gb")
 	b.host("hostc", "hostc:ncpus=4,mem=8gb")
@@ -75,7 +74,6 @@ func TestNodeOrder_MovesWithStarts(t *testing.T) {
 		{"sort_priority HIGH", "pack", "d d a a b b b b c c"},
 	} {
 		b := newBench(t)
-		b.raise()
 		b.host("hosta", "hosta:ncpus=4")
 		b.host("hostb", "hostb:ncpus=8")
 		b.host("hostc", "hostc:ncpus=0", "hostc[0]:ncpus=2", "hostc[1]:ncpus=2")
@@ -106,7 +104,6 @@ func TestPlanner_VnodeLimitsAndPartitions(t *testing.T) {
 		{"partition=P", ""},
 	} {
 		b := newBench(t)
-		b.raise()
 		b.host("hosta", "hosta:ncpus=8")
 		for range 2 {
 			b.submitAs("ann", "users", "select=1:ncpus=1")
@@ -149,7 +146,6 @@ func TestPlanner_VnodeLimitsAndPartitions(t *testing.T) {
 // TestNodeOrder_NamedHost: the vnodes of a host that a job names stand as those of others do after each start.
 func TestNodeOrder_NamedHost(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("h1", "h1[0]:ncpus=3", "h1[1]:ncpus=4")
 	b.scheduler("node_sort_key=ncpus HIGH unused")
 	b.submit("select=1:ncpus=2")

@@ -59,7 +59,7 @@ func TestProperty_OneHostAtATime(t *testing.T) {
 					c.attempt(d)
 				}
 				for _, s := range p.Starts {
-					if out := c.attempt(s.Command(c.store.View(), true)); out.Refusal == nil {
+					if out := c.attempt(s.Command(c.store.View())); out.Refusal == nil {
 						c.reports(s.Job)
 					}
 				}

@@ -60,7 +60,6 @@ func TestOrder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
-			b.raise()
 			b.host("hosta", "hosta:ncpus=8,mem=8gb")
 			b.queue("high", "10")
 			b.queue("other", "0")
@@ -93,7 +92,6 @@ func TestOrder(t *testing.T) {
 func TestOrder_SoftLimits(t *testing.T) {
 	for _, limit := range []string{"max_run_soft=[u:PBS_GENERIC=1]", "workq.max_user_run_soft=1", "max_user_res_soft.ncpus=1"} {
 		b := newBench(t)
-		b.raise()
 		b.host("hosta", "hosta:ncpus=8,mem=8gb")
 		b.limit(limit)
 		b.submitAs("ann", "users", "select=1:ncpus=1")
@@ -110,7 +108,6 @@ func TestOrder_SoftLimits(t *testing.T) {
 // An array takes no more than its owner's soft limit before the jobs of others.
 func TestOrder_ArrayAtASoftLimit(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=4,mem=8gb")
 	b.limit("max_run_soft=[u:PBS_GENERIC=2]")
 	b.submit("ncpus=1 array=0-9")

@@ -13,7 +13,6 @@ func TestPreempt_OneJobsReasonsAreItsOwn(t *testing.T) {
 			b := newBench(t)
 			b.host("hosta", "hosta:ncpus=4")
 			b.queue("express", "200")
-			b.raise()
 			b.scheduler("strict_ordering=True")
 			b.queued("workq", "select=1:ncpus=2 walltime=08:00:00")
 			b.queued("express", "select=1:ncpus=2 walltime=01:00:00")

@@ -110,7 +110,6 @@ func TestOutlook_Fits(t *testing.T) {
 // What was foretold of a job that is no top job any more is shown still, and kept by nobody: others are not told of it.
 func TestOutlook_NoTopJobAnyMore(t *testing.T) {
 	c := newClock(t)
-	c.raise()
 	c.host("hosta", "hosta:ncpus=8")
 	c.scheduler("strict_ordering=True")
 	c.submit("select=1:ncpus=8 walltime=3600")
@@ -134,7 +133,6 @@ func TestOutlook_NoTopJobAnyMore(t *testing.T) {
 // The next subjob of an array that is a top job has its place kept, as a job has.
 func TestOutlook_TopArray(t *testing.T) {
 	c := newClock(t)
-	c.raise()
 	c.host("hosta", "hosta:ncpus=8")
 	c.scheduler("strict_ordering=True")
 	run := c.submit("select=1:ncpus=4 walltime=600")

@@ -39,7 +39,6 @@ func (w *modelWorld) drawAsk(r *rapid.T) *ask {
 
 func drawWorld(r *rapid.T) *modelWorld {
 	w := &modelWorld{&clock{newBench(r), start}, rapid.Bool().Draw(r, "several vnodes"), rapid.Bool().Draw(r, "strict")}
-	w.raise()
 	for i := range rapid.IntRange(1, 3).Draw(r, "hosts") {
 		name := fmt.Sprintf("host%c", 'a'+i)
 		vnodes := []string{name}

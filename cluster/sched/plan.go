@@ -55,16 +55,14 @@ type Start struct {
 	changes []command.AttrChange // by shrinking it to fit, and by the hooks of runjob
 }
 
-// Command returns what starts the job in a state that the start was planned on. Heed: the limits of server and queue, and all of its
+// Command returns what starts the job in a state that the start was planned on: the limits of server and queue, and all of its
 // request, are looked at again.
-func (s Start) Command(v *state.View, heed bool) *command.StartJob {
-	return s.command(runTime(v), heed)
-}
+func (s Start) Command(v *state.View) *command.StartJob { return s.command(runTime(v)) }
 
-func (s Start) command(when string, heed bool) *command.StartJob {
+func (s Start) command(when string) *command.StartJob {
 	return &command.StartJob{
-		Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: runComment(when, s.ExecVnode),
-		Changes: s.changes, Choice: s.Choice, More: s.More, Exact: heed,
+		Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: true, Comment: runComment(when, s.ExecVnode),
+		Changes: s.changes, Choice: s.Choice, More: s.More,
 	}
 }
 

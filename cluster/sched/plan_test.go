@@ -27,7 +27,6 @@ type bench struct {
 func newBench(t rapid.TB) *bench {
 	b := &bench{t: t, store: state.NewStore()}
 	b.do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1})
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	return b
 }
 

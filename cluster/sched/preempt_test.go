@@ -196,7 +196,6 @@ func TestPreempt_Several(t *testing.T) {
 // The log names who is not preempted since nobody would be over a soft limit any more without it.
 func TestPreempt_LogsEscalation(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=2,mem=2gb")
 	b.limit("max_run_soft=[u:ann=1]")
 	b.scheduler("preemptive_sched=True", "preempt_prio=express_queue, normal_jobs, server_softlimits")

@@ -17,11 +17,11 @@ import (
 func (l *Loop) propose(ctx context.Context, v *state.View, starts []Start) {
 	var g errgroup.Group
 	g.SetLimit(inFlight)
-	when, heed := runTime(v), v.Cluster().FeatureLevel >= command.LevelObjects
+	when := runTime(v)
 	for _, of := range together(starts) {
 		g.Go(func() error {
 			for some := range slices.Chunk(of, startsAtOnce) {
-				l.start(ctx, some, when, heed)
+				l.start(ctx, some, when)
 			}
 			return nil
 		})
@@ -62,15 +62,15 @@ func together(starts []Start) [][]Start {
 }
 
 // start proposes starts in their order, as one, and each by itself if one of them is refused.
-func (l *Loop) start(ctx context.Context, some []Start, when string, heed bool) {
+func (l *Loop) start(ctx context.Context, some []Start, when string) {
 	p := command.Proposal{Asker: l.opts.Asker}
 	for _, s := range some {
-		p.Commands = append(p.Commands, s.command(when, heed))
+		p.Commands = append(p.Commands, s.command(when))
 	}
 	out, err := l.opts.Proposer.Propose(ctx, p)
 	if out.Refusal != nil && len(some) > 1 {
 		for i := range some {
-			l.start(ctx, some[i:i+1], when, heed)
+			l.start(ctx, some[i:i+1], when)
 		}
 		return
 	}

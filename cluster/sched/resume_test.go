@@ -16,7 +16,6 @@ import (
 func TestResume_BeforeOthers(t *testing.T) {
 	for _, restricted := range []string{"", "ncpus"} {
 		b := newBench(t)
-		b.raise()
 		b.host("hosta", "hosta:ncpus=4,mem=8gb")
 		if restricted != "" {
 			b.do(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{
@@ -59,7 +58,6 @@ func TestResume_BeforeOthers(t *testing.T) {
 // A suspended job hears why it does not go on, and when it does how it runs; what delays a job that comes before it keeps it waiting, too.
 func TestResume_SaysWhyNot(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=4,mem=8gb", "hosta[1]:ncpus=4,mem=8gb")
 	seq := uint64(0)
 	run := func(id pbs.JobID, on string) {

@@ -89,7 +89,7 @@ func BenchmarkDecide(b *testing.B) {
 				r.Starts = append(r.Starts, start+secs(4000)+pbs.Time(n)*secs(86400))
 			}
 			command.Run(s, 2, 1, command.Entry{Time: start, Proposals: []command.Proposal{
-				{Commands: []command.Command{&command.RaiseLevel{Level: command.FeatureLevel}}}, {Commands: []command.Command{r}},
+				{Commands: []command.Command{r}},
 			}})
 			v := s.Publish()
 			m := newMeasured()
@@ -249,7 +249,6 @@ func (c *busy) strict() {
 // filled has as many jobs run as can.
 func filled(s *state.Store) *busy {
 	c := &busy{store: s, planner: sched.NewPlanner(), index: 2, now: start}
-	c.run(&command.RaiseLevel{Level: command.FeatureLevel})
 	c.store.Publish()
 	c.apply(c.planner.Plan(c.store.View(), c.now))
 	for {
@@ -316,8 +315,7 @@ func (m *measured) report(b *testing.B) {
 // BenchmarkDecide_Crowded is a cycle that decides as many standing reservations as one does, on two vnodes that a thousand others share.
 func BenchmarkDecide_Crowded(b *testing.B) {
 	s := bigStore(0, 1, 2, false)
-	command.Run(s, 2, 1, command.Entry{Time: start, Proposals: []command.Proposal{{Commands: []command.Command{&command.RaiseLevel{Level: command.FeatureLevel}}}}})
-	index := uint64(2)
+	index := uint64(1)
 	ask := func(i int) {
 		r := &command.Reserve{Owner: pbs.User{Name: "ann", Host: "h"}, Length: secs(60), Rule: "FREQ=DAILY;COUNT=10", Zone: "UTC"}
 		r.Attributes = r.Attributes.Set("Resource_List", "select", "2:ncpus=1")

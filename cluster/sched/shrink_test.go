@@ -75,7 +75,6 @@ func TestShrink_BesideATopJob(t *testing.T) {
 // However many top jobs are ahead, it ends before the first one that it would delay.
 func TestShrink_BeforeManyTopJobs(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=4,mem=8gb")
 	b.scheduler("strict_ordering=True")
 	b.limit("backfill_depth=100")

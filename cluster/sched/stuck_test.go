@@ -74,7 +74,7 @@ func (c *clock) plansTheSame(r *rapid.T, kept *sched.Planner, limits [4]int) {
 	}
 	for _, s := range got.Starts {
 		if rapid.IntRange(0, 9).Draw(r, "refused") > 0 {
-			c.attempt(s.Command(v, true))
+			c.attempt(s.Command(v))
 		}
 	}
 	set := &command.SetWaits{}

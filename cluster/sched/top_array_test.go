@@ -28,7 +28,6 @@ func (b *bench) estimated(id pbs.JobID) string {
 // An array that has begun is told when its next subjob will start, as a job is, for as long as there is one.
 func TestTop_ArrayThatHasBegun(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=1,mem=8gb")
 	b.scheduler("strict_ordering=True")
 	b.limit("backfill_depth=2")
@@ -61,7 +60,6 @@ func TestTop_ArrayThatHasBegun(t *testing.T) {
 // An array that has as many subjobs as may run at a time goes on when one of them ends, whatever is free.
 func TestTop_ArrayAtItsLimit(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=8,mem=8gb")
 	b.scheduler("strict_ordering=True")
 	b.submit("select=1:ncpus=1 walltime=00:01:00")

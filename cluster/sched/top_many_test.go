@@ -8,7 +8,6 @@ import (
 // As many jobs have their starts kept as backfill_depth says, one behind the other.
 func TestTop_AsManyAsAsked(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.scheduler("strict_ordering=True")
 	b.limit("backfill_depth=100")
 	b.host("hosta", "hosta:ncpus=1")
@@ -27,7 +26,6 @@ func TestTop_AsManyAsAsked(t *testing.T) {
 func TestTop_BeforeAnother(t *testing.T) {
 	for long, want := range map[string]string{"02:00:00": "+1h0m0s", "02:00:01": "+4h0m0s"} {
 		b := newBench(t)
-		b.raise()
 		b.scheduler("strict_ordering=True")
 		b.limit("backfill_depth=2")
 		b.host("hosta", "hosta:ncpus=4")
@@ -45,7 +43,6 @@ func TestTop_BeforeAnother(t *testing.T) {
 // What a top job has when another one starts does not count again for what a reservation is to have later.
 func TestTop_BesideAnotherAndAReservation(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.scheduler("strict_ordering=True")
 	b.limit("backfill_depth=2")
 	b.host("hosta", "hosta:ncpus=6")
@@ -66,7 +63,6 @@ func TestPreempt_ForWhatATopJobIsToHave(t *testing.T) {
 		b := newBench(t)
 		b.host("hosta", "hosta:ncpus=4")
 		b.queue("express", "200")
-		b.raise()
 		b.scheduler("strict_ordering=True")
 		b.queued("workq", "select=1:ncpus=1 walltime=08:00:00")
 		b.queued("express", "select=1:ncpus=2 walltime=01:00:00")

@@ -22,7 +22,6 @@ func TestTop_Marks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
-			b.raise()
 			b.host("hosta", "hosta:ncpus=1,mem=8gb")
 			b.scheduler("strict_ordering=True")
 			set := func(value string) {
@@ -94,7 +93,6 @@ func (b *bench) shown(id pbs.JobID, name string) string {
 // With topjob_ineligible others may delay a job for ever.
 func TestTop_Ineligible(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.host("hosta", "hosta:ncpus=2,mem=8gb")
 	b.scheduler("strict_ordering=True")
 	b.submit("select=1:ncpus=1 walltime=01:00:00")

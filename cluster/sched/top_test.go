@@ -55,7 +55,6 @@ func TestTop_Backfill(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
-			b.raise()
 			b.host("hosta", "hosta:ncpus=5,mem=8gb")
 			b.host("hostb", "hostb:ncpus=2,mem=8gb")
 			b.submit("select=1:ncpus=3 walltime=01:00:00")
@@ -90,7 +89,6 @@ func TestTop_Backfill(t *testing.T) {
 // A job that is about to come next keeps its estimate until it starts.
 func TestTop_EstimateIsShownUntilTheStart(t *testing.T) {
 	b := newBench(t)
-	b.raise()
 	b.scheduler("strict_ordering=True")
 	b.host("hosta", "hosta:ncpus=4,mem=8gb")
 	first := b.submit("select=1:ncpus=3 walltime=00:10:00")

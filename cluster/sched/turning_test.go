@@ -89,7 +89,7 @@ func (c *turning) cycle() {
 		v := c.store.View()
 		p := c.planner.Plan(v, c.now)
 		for _, s := range p.Starts {
-			if out := c.commit(s.Command(v, true)); out.Refusal != nil {
+			if out := c.commit(s.Command(v)); out.Refusal != nil {
 				c.t.Fatalf("start %s: %v", s.Job, out.Refusal)
 			}
 			c.begin(s.Job)

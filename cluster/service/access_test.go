@@ -57,7 +57,7 @@ func TestAccess(t *testing.T) {
 		{name: "queue that is fed by routing only", who: "ann@login1", queue: []*api.Attribute{set("from_route_only", "True")}, want: pbs.QueueAccess},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t).objects()
+			b := newBench(t)
 			if len(c.queue) > 0 {
 				b.queue("workq", c.queue...)
 			}
@@ -76,7 +76,7 @@ func TestAccess(t *testing.T) {
 
 // The hosts of moms are let in where the site says so.
 func TestAccess_HostsOfMoms(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	b.host("hosta", "hosta")
 	b.server(set("acl_hosts", "login1"), set("acl_host_enable", "True"))
 	if _, err := b.submit("ann@hosta"); pbs.CodeOf(err) != pbs.NoServer {
@@ -91,7 +91,7 @@ func TestAccess_HostsOfMoms(t *testing.T) {
 // Users see nothing of invisible resources, and can set neither these nor read-only ones;
 // operators see them, managers set them (specification: cli-contract section 5, flags).
 func TestResources_InvisibleAndReadOnly(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	b.host("hosta", "hosta")
 	for name, flag := range map[string]string{"secret": "i", "fixed": "r"} {
 		if err := b.manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_RESOURCE, name, set("type", "long"), set("flag", flag)); err != nil {
@@ -121,7 +121,7 @@ func TestResources_InvisibleAndReadOnly(t *testing.T) {
 // What operators may: schedule, open and close queues, offline nodes; not make objects, nor
 // change what is a manager's.
 func TestOperators(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	b.host("hosta", "hosta")
 	b.server(set("operators", "olga@*"))
 	do := func(verb api.Verb, kind api.ObjectKind, name string, changes ...*api.Attribute) error {

@@ -19,7 +19,6 @@ import (
 // job has one.
 func TestAttach_OnlyTheOwner(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.LevelObjects})
 	b.host("hosta", "hosta")
 	b.Batch.Agent = func(string, string) apiconnect.AgentClient { return nil }
 	id := b.mustSubmit("ann@login1", set("interactive", "True"))
@@ -108,7 +107,6 @@ func (c sameCaller) Value(key any) any {
 // host has died, does not stay attached to its session, which gives up in the end.
 func TestAttach_TellsTheMomThatNobodyIsThere(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.LevelObjects})
 	b.host("hosta", "hosta")
 	l := listener{left: make(chan struct{})}
 	path, h := apiconnect.NewAgentHandler(l)

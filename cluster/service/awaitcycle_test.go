@@ -4,14 +4,12 @@ import (
 	"context"
 	"testing"
 
-	"rampart/fsm/command"
 	"rampart/transport/api"
 )
 
 // TestManage_SchedulingEndsAfterTheCycleThatIsDue: what was queued before has its turn before scheduling is off.
 func TestManage_SchedulingEndsAfterTheCycleThatIsDue(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	var awaited []bool
 	b.Batch.AwaitCycle = func(_ context.Context, _ string, index uint64) {
 		v := b.store.Publish()

@@ -14,7 +14,6 @@ import (
 func TestListBackups_ShowsThePlanOfNowIfThereIsALeader(t *testing.T) {
 	b := newBench(t)
 	b.behind = b.store.View()
-	b.do(&command.RaiseLevel{Level: command.LevelMembers})
 	b.do(&command.ScheduleBackups{Plan: &state.BackupPlan{Every: 3600, Keep: 3, Dir: "/backups"}})
 	for _, c := range []struct {
 		cutOff error

@@ -181,7 +181,7 @@ func (b *Batch) Delete(ctx context.Context, r *connect.Request[api.DeleteRequest
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
 		first, hooked = true, pretermsOf(p.view, j, r.Msg.GetForce())
 		cmd := &command.DeleteJob{Job: j.ID, Force: r.Msg.GetForce(), History: r.Msg.GetHistory()}
-		cmd.Quiet = r.Msg.GetQuiet() && p.view.Cluster().FeatureLevel >= command.LevelObjects
+		cmd.Quiet = r.Msg.GetQuiet()
 		return cmd, mayChange(p, j, typeDelete)
 	})
 	if err == nil && !first {
@@ -201,7 +201,7 @@ func (b *Batch) Rerun(ctx context.Context, r *connect.Request[api.RerunRequest])
 		if p.perm < attr.Operator && !(anyway && p.owns(j)) {
 			return nil, denyJob(p, j, typeRerun)
 		}
-		return &command.RerunJob{Job: j.ID, Force: r.Msg.GetForce(), Anyway: anyway && p.view.Cluster().FeatureLevel >= command.LevelObjects}, nil
+		return &command.RerunJob{Job: j.ID, Force: r.Msg.GetForce(), Anyway: anyway}, nil
 	})
 	if err == nil && !r.Msg.GetForce() {
 		err = b.awaitRequeue(ctx, r.Msg.GetJob())

@@ -49,7 +49,6 @@ func TestSubmit_Refusals(t *testing.T) {
 		{"bad select", "ann@h", set("Resource_List.select", "1:ncpus=1+"), pbs.BadAttributeValue, "Illegal attribute or resource value Resource_List.select"},
 		{"unknown resource in select", "ann@h", set("Resource_List.select", "1:nosuch=1"), pbs.UnknownResource, "Unknown resource: nosuch"},
 		{"binary name", "ann@h", set("Job_Name", "a\x00b"), pbs.BadAttributeValue, ""},
-		{"a feature to come", "ann@h", set("stagein", "a@h:b"), pbs.NotSupported, ""},
 		{"foreign group", "ann@h", set("group_list", "wheel"), badGroup, ""},
 		{"no account", "ghost@h", set("Job_Name", "x"), pbs.NotAccountHolder, ""},
 		{"root", "root@h", set("Job_Name", "x"), pbs.BadUser, ""},
@@ -79,7 +78,6 @@ func TestSubmit_Refusals(t *testing.T) {
 // TestSubmit_UserList: who is named for other servers' hosts is nobody's concern here, and a host of the server counts more than none.
 func TestSubmit_UserList(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.LevelObjects})
 	for _, users := range []string{"bob", "ann,bob@srv", "bob@elsewhere,bob"} {
 		if _, err := b.submit("ann@h", set("User_List", users)); pbs.CodeOf(err) != pbs.BadUser {
 			t.Errorf("-u %q: %v", users, err)
@@ -135,7 +133,6 @@ func TestAlter_GroupList(t *testing.T) {
 // when it is applied, for the attribute may have changed in between.
 func TestSubmit_ScriptSize(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.LevelObjects})
 	script := func(n int) error {
 		_, err := b.Batch.Submit(b.as("ann@h"), request(&api.SubmitRequest{Script: make([]byte, n)}, ""))
 		return err
@@ -423,7 +420,6 @@ func TestManage_Refusals(t *testing.T) {
 		{"queue of a node", api.ObjectKind_OBJECT_KIND_VNODE, "hosta", set("queue", "nosuch"), "Unknown queue"},
 		{"mom of a node", api.ObjectKind_OBJECT_KIND_VNODE, "hosta", set("Mom", "hostb"), "Cannot set attribute, read only or insufficient permission  Mom"},
 		{"no type of queue", api.ObjectKind_OBJECT_KIND_QUEUE, "workq", set("queue_type", "bad"), "Illegal attribute or resource value queue_type"},
-		{"type of queue to come", api.ObjectKind_OBJECT_KIND_QUEUE, "workq", set("queue_type", "route"), "No support for requested service"},
 		{"hook", api.ObjectKind_OBJECT_KIND_HOOK, "h", set("enabled", "true"), "boss@h is unauthorized to access hooks data from server srv"},
 	}
 	for _, c := range cases {

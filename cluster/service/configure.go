@@ -36,9 +36,6 @@ func (b *Batch) Configure(ctx context.Context, r *connect.Request[api.ConfigureR
 		if p.perm < attr.Operator {
 			return nil, pbs.Errorf(pbs.Unauthorized, "User permission denied")
 		}
-		if err := atLevel(p.view, command.LevelObjects); err != nil {
-			return nil, err
-		}
 		c, problems, err := configured(p.view, os.Getenv("LSF_ENVDIR"))
 		if err != nil {
 			return nil, err

@@ -9,7 +9,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
@@ -46,7 +45,6 @@ const oneQueue = "Begin Queue\nQUEUE_NAME = crash\nPRIORITY = 40\nRES_REQ = rusa
 // RSV-56 and reservation section 8.7: managers and operators alone; nothing is changed by a check, nor when something is fatal.
 func TestConfigure(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	b.host("hostb", "hostb")
 	write := siteFiles(t, map[string]string{"lsb.queues": oneQueue})
@@ -96,7 +94,6 @@ func TestConfigure(t *testing.T) {
 // A place without any files is none where a site has its configuration: nothing is taken away for it.
 func TestConfigure_NoFiles(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	t.Setenv("LSF_ENVDIR", t.TempDir())
 	_, err := b.Batch.Configure(b.as("boss@hosta"), request(&api.ConfigureRequest{}, ""))
 	if err == nil || b.store.View().Reconfigured().Revision != 0 {

@@ -74,7 +74,7 @@ func (c *Cluster) Join(ctx context.Context, r *connect.Request[api.JoinRequest])
 		return nil, fmt.Errorf("%w: %w", pbs.Errorf(pbs.InvalidRequest, "join of %s: the certificate request cannot be signed", r.Msg.GetHost()), err)
 	}
 	identity := state.Identity{KeyHash: key, Role: string(token.Role), Host: pbs.HostName(r.Msg.GetHost())}
-	if identity.Expires, identity.Root, err = c.described(ctx, leaf); err != nil {
+	if identity.Expires, identity.Root, err = c.described(leaf); err != nil {
 		return nil, err
 	}
 	if _, err = c.commit(ctx, pbs.User{}, &command.Enrol{TokenHash: token.Hash(), Identity: identity}); err != nil {
@@ -84,12 +84,8 @@ func (c *Cluster) Join(ctx context.Context, r *connect.Request[api.JoinRequest])
 }
 
 // described returns what is on record of a leaf: when it expires, and the hash of the CA that
-// signed it. Below the level from which that is so, it returns nothing.
-func (c *Cluster) described(ctx context.Context, leaf []byte) (expires pbs.Time, root string, err error) {
-	v, err := c.present(ctx)
-	if err != nil || atLevel(v, command.LevelTrust) != nil {
-		return 0, "", err
-	}
+// signed it.
+func (c *Cluster) described(leaf []byte) (expires pbs.Time, root string, err error) {
 	cert, err := x509.ParseCertificate(leaf)
 	if err != nil {
 		return 0, "", fmt.Errorf("join: %w", err)

@@ -13,7 +13,6 @@ import (
 // Who may see a job may ask why it waits; the scheduler is asked of jobs that it is to start, and of no others.
 func TestExplain(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	b.Batch.Scheduler.Explain = func(_ *state.View, j *state.Job) *api.Obstacle {
 		return &api.Obstacle{Reason: "since it is " + string(j.ID)}

@@ -62,9 +62,6 @@ func (h *Halt) stop(ctx context.Context, r *connect.Request[api.StopRequest]) (*
 		ending, err := h.endOne(ctx, v, name, r.Msg.GetScheds())
 		return reply(&api.StopReply{Ending: ending}, err)
 	}
-	if err := atLevel(v, command.LevelObjects); err != nil {
-		return nil, err
-	}
 	return reply(h.stopAll(ctx, p, r.Msg))
 }
 

@@ -26,7 +26,6 @@ func (b *bench) stop(who string, r *api.StopRequest) error {
 // haltBench has two hosts that renew, and one job on the first.
 func haltBench(t *testing.T) (b *bench, job string) {
 	b = newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	b.host("hostb", "hostb")
 	job = b.mustSubmit("ann@h")

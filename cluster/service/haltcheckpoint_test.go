@@ -16,7 +16,6 @@ import (
 func TestStop_Checkpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		b.do(&command.RaiseLevel{Level: command.LevelObjects})
 		b.host("hosta", "hosta")
 		ids := map[string]pbs.JobID{}
 		seq := uint64(0)

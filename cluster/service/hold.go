@@ -33,7 +33,7 @@ func (b *Batch) Hold(ctx context.Context, r *connect.Request[api.HoldRequest]) (
 		if err := mayHold(p, j, holds, typeHold); err != nil {
 			return nil, err
 		}
-		if holds != 0 && j.State == pbs.Running && p.view.Cluster().FeatureLevel >= command.LevelObjects {
+		if holds != 0 && j.State == pbs.Running {
 			return []command.Command{&command.CheckpointJob{Job: j.ID, Holds: holds}}, nil
 		}
 		return []command.Command{&command.HoldJob{Job: j.ID, Holds: holds}}, nil

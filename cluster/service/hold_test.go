@@ -18,7 +18,6 @@ import (
 // checkpointable returns a bench with a job that runs, and its id.
 func checkpointable(t *testing.T) (*bench, pbs.JobID) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.LevelObjects})
 	b.host("hosta", "hosta")
 	id := pbs.JobID(b.mustSubmit("ann@h"))
 	b.do(&command.StartJob{Job: id, ExecVnode: "(hosta:ncpus=1)"})

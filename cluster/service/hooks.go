@@ -34,9 +34,6 @@ func noHooks(u pbs.User, v *state.View) *pbs.Error {
 
 func manageHooks(builtin bool) func(p person, d directive) ([]command.Command, error) {
 	return func(p person, d directive) ([]command.Command, error) {
-		if err := atLevel(p.view, command.LevelObjects); err != nil {
-			return nil, err
-		}
 		if d.name != everyone && d.name != "" {
 			return []command.Command{&command.ManageHook{Verb: d.verb, Name: d.name, Builtin: builtin, Changes: d.changes}}, nil
 		}
@@ -70,9 +67,6 @@ func (b *Batch) ImportHook(ctx context.Context, r *connect.Request[api.ImportHoo
 	began := time.Now()
 	result, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
 		if err := mayHooks(p, r.Msg.GetHook()); err != nil {
-			return nil, err
-		}
-		if err := atLevel(p.view, command.LevelObjects); err != nil {
 			return nil, err
 		}
 		kind, ok := hookFiles[r.Msg.GetKind()]

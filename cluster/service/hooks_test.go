@@ -43,7 +43,7 @@ func (s *scripted) last() *hook.Event { return s.seen[len(s.seen)-1] }
 
 // hooked returns a bench with a hook at the events, and what runs it.
 func hookedBench(t *testing.T, events string, answer func(e *hook.Event) *hook.Outcome) (*bench, *scripted) {
-	b, s := newBench(t).objects(), &scripted{answer: answer}
+	b, s := newBench(t), &scripted{answer: answer}
 	b.Batch.Hooks = s
 	b.do(&command.ManageHook{Verb: command.VerbCreate, Name: "h1", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "event", Value: events}}}},
 		&command.ImportHook{Name: "h1", Kind: state.HookScript, Body: []byte("pass")})
@@ -187,7 +187,7 @@ func TestHooks_ModifyjobAndManagement(t *testing.T) {
 // Hooks of runjob may set what does not choose vnodes; what does has them chosen anew; those that
 // refuse a start may only say how long it waits.
 func TestRunjobChanges(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	j := b.job(b.mustSubmit("ann@h", set("Job_Name", "x")))
 	text := func(s string) *string { return &s }
 	for _, c := range []struct {
@@ -222,7 +222,7 @@ func TestRunjobChanges(t *testing.T) {
 
 // A start that hooks have accepted cannot be made one of which others have run first.
 func TestRunjobChanges_RunOne(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	j := b.job(b.mustSubmit("ann@h"))
 	for _, rejected := range []*hook.Hook{nil, {Name: "h"}} {
 		depend := "afterany:7,runone:8"

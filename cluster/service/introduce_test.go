@@ -7,7 +7,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"rampart/fsm/command"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 )
@@ -35,7 +34,6 @@ func (m *teller) Ping(_ context.Context, r *connect.Request[api.PingRequest]) (*
 // waits for its next renewal, and one of no mom for that.
 func TestManage_AVnodeIsFreeAtOnce(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.LevelObjects})
 	b.host("hosta", "hosta")
 	mom := &teller{b: b}
 	b.Batch.Agent = func(string, string) apiconnect.AgentClient { return mom }

@@ -67,7 +67,7 @@ func (s *Report) heard(ctx context.Context, v *state.View, h *state.Host, r *api
 
 // ailment returns what a renewal changes in what keeps a host from taking jobs; nil: nothing.
 func ailment(v *state.View, h *state.Host, r *api.LeaseRequest) *command.HostTrouble {
-	now := &command.HostTrouble{Host: h.Name, Text: trouble(r.GetTrouble()), Busy: r.GetBusy() && atLevel(v, command.LevelObjects) == nil}
+	now := &command.HostTrouble{Host: h.Name, Text: trouble(r.GetTrouble()), Busy: r.GetBusy()}
 	if h.Sick != "" && r.GetProved() == int64(h.SickSince) {
 		now.Proved = h.SickSince
 	}

@@ -86,7 +86,6 @@ func (b *Batch) list(ctx context.Context, req *api.ListRequest, send func(*api.L
 	if l.where, err = newCriteria(req.GetWhere(), l.me.user.Name, v); err != nil {
 		return err
 	}
-	l.header.Chosen = len(l.where) > 0
 	l.hold(v)
 	defer l.held.Store(nil)
 	return kind.list(l)

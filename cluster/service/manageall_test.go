@@ -57,7 +57,7 @@ func TestManage_EveryAttributeCanBeUnset(t *testing.T) {
 	if build.Raced && testing.Short() {
 		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
 	}
-	b := newBench(t).objects()
+	b := newBench(t)
 	b.host("hosta", "hosta")
 	must := func(verb api.Verb, kind api.ObjectKind, name string, changes ...*api.Attribute) {
 		t.Helper()
@@ -161,7 +161,7 @@ func (b *bench) shown(kind api.ObjectKind, name string) []string {
 
 // TestManage_ProgramsOfRoot: what programs run as root on the replicas' hosts, root there says, and no Manager; he may take them away.
 func TestManage_ProgramsOfRoot(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	manage := func(who string, verb api.Verb, a *api.Attribute) error {
 		_, err := b.Batch.Manage(b.as(who), request(&api.ManageRequest{Verb: verb, Kind: api.ObjectKind_OBJECT_KIND_SCHED, Changes: []*api.Attribute{a}}, ""))
 		return err

@@ -5,7 +5,6 @@ import (
 	"net"
 	"testing"
 
-	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
@@ -14,7 +13,6 @@ import (
 // answer, and what is taken out again, is not refused.
 func TestManage_ManagersOfUnknownHosts(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.LevelObjects})
 	b.host("hosta", "hosta")
 	b.Batch.Resolve = func(_ context.Context, host string) ([]string, error) {
 		switch host {

@@ -30,9 +30,6 @@ func (m *Members) RemoveReplica(ctx context.Context, r *connect.Request[api.Remo
 		if p.perm < attr.Manager {
 			return nil, deny(p, "Req", "Server", p.view.Cluster().Name, typeManage)
 		}
-		if err := atLevel(p.view, command.LevelMembers); err != nil {
-			return nil, err
-		}
 		if _, ok := p.view.Replica(name); ok {
 			if err := m.Replica.MayRemove(ctx, name); err != nil {
 				return nil, err
@@ -99,7 +96,7 @@ func (m *Members) setClass(ctx context.Context, r connect.AnyRequest, asked stri
 		if err != nil {
 			return nil, pbs.Errorf(pbs.InvalidRequest, "%v", err)
 		}
-		return []command.Command{&command.SetRTTClass{Class: class}}, atLevel(p.view, command.LevelMembers)
+		return []command.Command{&command.SetRTTClass{Class: class}}, nil
 	})
 	return err
 }

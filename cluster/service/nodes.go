@@ -1,7 +1,6 @@
 package service
 
 import (
-	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -10,7 +9,7 @@ import (
 )
 
 // fromNodes adds to a request for nodes, as it was written before there was select, the select and place that it means. It is done
-// here, so that nobody else has to know: nodes stays beside them, for users and hooks to read, where all replicas know the resource.
+// here, so that nobody else has to know: nodes stays beside them, for users and hooks to read.
 func fromNodes(list []*api.Attribute, v *state.View) ([]*api.Attribute, error) {
 	nodes, whole, placed := "", resource.List(nil), false
 	var rest []*api.Attribute
@@ -19,9 +18,7 @@ func fromNodes(list []*api.Attribute, v *state.View) ([]*api.Attribute, error) {
 		switch {
 		case a.GetName() != "Resource_List":
 		case a.GetResource() == "nodes":
-			if nodes = a.GetValue(); v.Cluster().FeatureLevel < command.LevelObjects {
-				continue
-			}
+			nodes = a.GetValue()
 		case a.GetResource() == "place":
 			placed = true
 		case a.GetResource() == "select":

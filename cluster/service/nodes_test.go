@@ -3,7 +3,6 @@ package service
 import (
 	"testing"
 
-	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
@@ -11,11 +10,6 @@ import (
 // TestSubmit_Nodes: the old way to ask for hosts becomes select and place, and stays beside them until select is changed.
 func TestSubmit_Nodes(t *testing.T) {
 	b := newBench(t)
-	old := b.mustSubmit("ann@login1", set("Resource_List.nodes", "2"))
-	if nodes := b.store.View().JobAttribute(b.job(old), "Resource_List", "nodes"); nodes != "" {
-		t.Errorf("below the feature level that knows it: nodes=%s", nodes)
-	}
-	b.do(&command.RaiseLevel{Level: command.LevelObjects})
 	for _, c := range []struct {
 		list       []*api.Attribute
 		sel, place string

@@ -3,19 +3,11 @@ package service
 import (
 	"testing"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
-
-// objects brings the bench to the feature level of the whole object model.
-func (b *bench) objects() *bench {
-	b.t.Helper()
-	if level := b.store.View().Cluster().FeatureLevel; level < command.LevelObjects {
-		b.do(&command.RaiseLevel{Level: command.LevelObjects})
-	}
-	return b
-}
 
 // manage is one directive of qmgr by a manager.
 func (b *bench) manage(verb api.Verb, kind api.ObjectKind, name string, changes ...*api.Attribute) error {
@@ -26,7 +18,7 @@ func (b *bench) manage(verb api.Verb, kind api.ObjectKind, name string, changes 
 // All queues, the default one too, all nodes and all custom resources can be deleted and
 // made again (specification: drop-in section 2); the fence stays what it is.
 func TestManage_EverythingCanBeMadeAgain(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	b.host("hosta", "hosta")
 	before := b.store.View().Server().FenceChanged
 	for _, d := range []struct {
@@ -59,7 +51,7 @@ func TestManage_EverythingCanBeMadeAgain(t *testing.T) {
 // The scheduler's own attributes are kept; those that it shares with the server are the
 // server's, and those that follow from where the leader runs cannot be set.
 func TestManage_Scheduler(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	sched := func(changes ...*api.Attribute) error {
 		return b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SCHED, "", changes...)
 	}
@@ -96,7 +88,7 @@ func TestManage_Scheduler(t *testing.T) {
 // A scheduler beside the default one is listed with what is its own: another state, other folders, and its own policy; a folder that is
 // another's is refused, set or not.
 func TestManage_FurtherSchedulers(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	b.Batch.Home = "/h"
 	sched := func(verb api.Verb, name string, changes ...*api.Attribute) error {
 		return b.manage(verb, api.ObjectKind_OBJECT_KIND_SCHED, name, changes...)
@@ -145,7 +137,7 @@ func TestManage_FurtherSchedulers(t *testing.T) {
 // The folders of a scheduler are written to on every replica's host: in PBS_HOME they are a scheduler's, and what lies elsewhere is for
 // root on such a host to name.
 func TestManage_SchedFolders(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	b.Batch.Home = "/h"
 	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", set("managers", "boss@*")); err != nil {
 		t.Fatal(err)
@@ -198,26 +190,28 @@ func TestManage_SchedFolders(t *testing.T) {
 	}
 }
 
-// What a feature level brought cannot be set before every replica has it.
+// What a feature level brings cannot be set before every replica has it.
 func TestManage_KeepsToTheFeatureLevel(t *testing.T) {
 	b := newBench(t)
-	if b.store.View().Cluster().FeatureLevel >= command.LevelObjects {
-		t.Skip("the bench begins at the level")
+	def, _ := attr.Find(attr.Server, "queued_jobs_threshold")
+	def.Level = command.FeatureLevel
+	defer func() { def.Level = 0 }()
+	change := func() error {
+		return b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", set("queued_jobs_threshold", "[u:PBS_GENERIC=1]"))
 	}
-	for kind, change := range map[api.ObjectKind]*api.Attribute{
-		api.ObjectKind_OBJECT_KIND_SERVER: set("queued_jobs_threshold", "[u:PBS_GENERIC=1]"),
-		api.ObjectKind_OBJECT_KIND_SCHED:  set("preempt_order", "SC"),
-	} {
-		if err := b.manage(api.Verb_VERB_SET, kind, "", change); pbs.CodeOf(err) != pbs.NotSupported {
-			t.Errorf("%v: %v", kind, err)
-		}
+	if err := change(); pbs.CodeOf(err) != pbs.NotSupported {
+		t.Errorf("below the level: %v", err)
+	}
+	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
+	if err := change(); err != nil {
+		t.Errorf("at the level: %v", err)
 	}
 }
 
 // Limits are changed entry by entry (specification: drop-in section 2; += and -= of
 // cli-contract section 5).
 func TestManage_Limits(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	change := func(op api.Op, name, value string) {
 		t.Helper()
 		a := set(name, value)
@@ -249,7 +243,7 @@ func TestManage_Limits(t *testing.T) {
 
 // A vnode has a mom all its life, and that mom its port: no set is a word without effect.
 func TestManage_AVnodeKeepsItsMom(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	b.host("hosta", "hosta")
 	has := &api.Attribute{Name: "Mom", Value: "hosta"}
 	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_VNODE, "hosta", has); err != nil {

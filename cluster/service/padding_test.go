@@ -12,7 +12,7 @@ const onlyManagers = "Only PBS managers and operators are allowed to set 'select
 
 // RS-15, RS-18, RS-20: who may ask for more than he needs, and what nobody may.
 func TestPadding_RS15_RS18_RS20(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	padded := set("Resource_List.select_reliable_startup", "2:ncpus=1")
 	for _, c := range []struct {
 		who     string

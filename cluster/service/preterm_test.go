@@ -159,7 +159,7 @@ func TestPreterm_Subjobs(t *testing.T) {
 // What a hook wants of vnodes that has run as the owner of a job counts if that is a Manager or an
 // Operator (specification: hooks section 5).
 func TestBoundOwners(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	mine, theirs := b.mustSubmit("ann@h"), b.mustSubmit("boss@h")
 	for _, c := range []struct {
 		what string

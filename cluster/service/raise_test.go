@@ -11,7 +11,7 @@ import (
 
 // An owner lowers the limits of his running job, an operator raises them, nobody beyond resources_max.
 func TestAlter_LimitsOfARunningJob(t *testing.T) {
-	b := newBench(t).objects()
+	b := newBench(t)
 	id := b.mustSubmit("ann@hosta", set("Resource_List.walltime", "100"))
 	alter := func(who, name, value string, want pbs.Code) {
 		t.Helper()

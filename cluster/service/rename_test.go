@@ -10,7 +10,6 @@ import (
 // server was called when it came.
 func TestJobOf_FormerNames(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	old := b.mustSubmit("ann@h")
 	b.do(&command.TermStarted{Leader: "s1", Name: "long"})
 	young := b.mustSubmit("ann@h")

@@ -51,13 +51,9 @@ func (s *Report) Register(ctx context.Context, r *connect.Request[api.RegisterRe
 	up := &command.HostUp{
 		Host: host, Address: r.Msg.GetAddress(), GossipAddress: r.Msg.GetGossipAddress(), BootID: r.Msg.GetBootId(),
 		SpoolID: r.Msg.GetSpoolId(), Version: r.Msg.GetVersion(), PCPUs: r.Msg.GetPcpus(), Trouble: trouble(r.Msg.GetTrouble()),
+		Epoch: r.Msg.GetEpoch(), Told: r.Msg.GetToldSeq(), For: r.Msg.GetForEpoch(), Busy: r.Msg.GetBusy(), JudgesLoad: r.Msg.GetJudgesLoad(),
 	}
-	newer := atLevel(v, command.LevelMembers) == nil
-	if newer {
-		up.Epoch, up.Told, up.For = r.Msg.GetEpoch(), r.Msg.GetToldSeq(), r.Msg.GetForEpoch()
-		up.Busy, up.JudgesLoad = r.Msg.GetBusy(), r.Msg.GetJudgesLoad()
-	}
-	if named := pbs.VnodeName(r.Msg.GetNodeName()); named.Valid() && atLevel(v, command.LevelObjects) == nil {
+	if named := pbs.VnodeName(r.Msg.GetNodeName()); named.Valid() {
 		up.NodeName = named
 	}
 	for _, t := range r.Msg.GetTasks() {
@@ -65,7 +61,7 @@ func (s *Report) Register(ctx context.Context, r *connect.Request[api.RegisterRe
 		switch {
 		case !t.GetEnded():
 			up.Tasks = append(up.Tasks, run)
-		case newer && !t.GetTold():
+		case !t.GetTold():
 			up.Ending = append(up.Ending, run)
 		}
 	}
@@ -106,7 +102,7 @@ func parseVnode(v *state.View, r *api.VnodeReport) (command.ReportedVnode, error
 			if !ok {
 				continue
 			}
-			if _, shares := state.Target(a.GetValue()); shares && def.AtVnodes() && v.Cluster().FeatureLevel >= command.LevelObjects {
+			if _, shares := state.Target(a.GetValue()); shares && def.AtVnodes() {
 				out.Available = out.Available.Set(def.Name, a.GetValue())
 				continue
 			}
@@ -137,7 +133,7 @@ func parseVnode(v *state.View, r *api.VnodeReport) (command.ReportedVnode, error
 // qmgr could set, and that no replica is too old for.
 func reportAttribute(v *state.View, out *command.ReportedVnode, a *api.Attribute) error {
 	def, ok := attr.Lookup(attr.Vnode, a.GetName())
-	if !ok || def.Write == attr.ServerOnly || def.OnCreate || definedElsewhere[def.Name] || atLevel(v, command.LevelObjects) != nil {
+	if !ok || def.Write == attr.ServerOnly || def.OnCreate || definedElsewhere[def.Name] {
 		return nil
 	}
 	value, err := def.ParseResource(a.GetResource(), a.GetValue(), v)

@@ -13,7 +13,6 @@ import (
 // A requirement of LSF becomes chunks and their placement; what it was can be read.
 func TestSubmit_Requirement(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	b.host("hostb", "hostb")
 	for _, c := range []struct {
@@ -63,7 +62,6 @@ func TestSubmit_Requirement(t *testing.T) {
 // (RSV-03, RSV-05 to RSV-07, RSV-59).
 func TestSubmit_QueueRequirement(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	b.do(&command.ManageResource{Verb: command.VerbCreate, Name: "lic", Changes: []command.AttrChange{change("type", "long"), change("flag", "q")}})
 	queue := func(name string, changes ...command.AttrChange) {
@@ -129,7 +127,6 @@ func TestSubmit_QueueRequirement(t *testing.T) {
 // LSF lets the owner of a job suspend it; PBS does not, nor does anybody else's owner.
 func TestSuspend_ByTheOwner(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	lsf, other := b.mustSubmit("ann@hosta", set("lsf_resreq", "select[type==any]")), b.mustSubmit("ann@hosta")
 	for _, c := range []struct {

@@ -93,9 +93,6 @@ func number(text string) int64 {
 
 // reservation returns the command that makes what was asked for.
 func (b *Batch) reservation(ctx context.Context, p person, r *api.ReserveRequest) (*command.Reserve, error) {
-	if err := atLevel(p.view, command.LevelObjects); err != nil {
-		return nil, err
-	}
 	w, err := wishOf(p, r.GetAttributes())
 	if err != nil {
 		return nil, err

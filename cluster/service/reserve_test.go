@@ -22,7 +22,7 @@ func ahead(d time.Duration) string { return strconv.FormatInt(time.Now().Add(d).
 
 // resvBench has two hosts of 4 cpus.
 func resvBench(t *testing.T) *bench {
-	b := newBench(t).objects()
+	b := newBench(t)
 	b.host("hosta", "hosta")
 	b.host("hostb", "hostb")
 	return b

@@ -44,9 +44,6 @@ func reservationOf(v *state.View, text string) (*state.Reservation, error) {
 
 // changeable finds a reservation for somebody who is to have the permission to change it: its owner, Operators, Managers.
 func changeable(p person, text string, request int) (*state.Reservation, error) {
-	if err := atLevel(p.view, command.LevelObjects); err != nil {
-		return nil, err
-	}
 	r, err := reservationOf(p.view, text)
 	if err != nil {
 		return nil, err

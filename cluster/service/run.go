@@ -44,7 +44,7 @@ func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*c
 		}
 		when := time.Unix(p.view.Now().Unix(), 0).In(acct.Zone(p.view.Server().Get("timezone"))).Format("Mon Jan 02 at 15:04")
 		return &command.StartJob{
-			Job: j.ID, Select: j.SchedSelect, More: j.More(), Exact: p.view.Cluster().FeatureLevel >= command.LevelObjects, ExecVnode: where, Comment: "Job run at " + when + " on " + where, Changes: changes, Wish: true,
+			Job: j.ID, Select: j.SchedSelect, More: j.More(), ExecVnode: where, Comment: "Job run at " + when + " on " + where, Changes: changes, Wish: true,
 		}, nil
 	})
 	return reply(&api.RunReply{}, err)

@@ -59,7 +59,6 @@ func TestRun_HooksChooseVnodes(t *testing.T) {
 
 func TestRun_AtAnOperatorsWish(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	b.host("hostb", "hostb")
 	b.Batch.Place = func(*state.View, *state.Job) (string, []*command.PreemptJob, string) {
@@ -111,7 +110,6 @@ func TestRun_AtAnOperatorsWish(t *testing.T) {
 // From when others are to make way until the job has started nobody else plans; what was free before is looked at anew.
 func TestRun_HoldsTheTurn(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	id := b.mustSubmit("ann@h", &api.Attribute{Name: "Resource_List", Resource: "select", Value: "1:ncpus=1:mem=1mb"})
 	var told []string
@@ -136,7 +134,6 @@ func TestRun_HoldsTheTurn(t *testing.T) {
 
 func TestSwap_ChangesTheOrder(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	first, second, third := b.mustSubmit("ann@h"), b.mustSubmit("ann@h"), b.mustSubmit("bob@h")
 	swap := func(who, job, other string) error {
 		_, err := b.Batch.Swap(b.as(who), request(&api.SwapRequest{Job: job, Other: other}, ""))
@@ -186,7 +183,6 @@ func TestSwap_ChangesTheOrder(t *testing.T) {
 
 func TestSwap_AcrossQueues(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.do(&command.ManageQueue{Verb: command.VerbCreate, Queue: "q2", Changes: []command.AttrChange{
 		{Entry: entry("queue_type", "Execution")}, {Entry: entry("enabled", "True")},
 	}})
@@ -212,7 +208,6 @@ func TestSwap_AcrossQueues(t *testing.T) {
 
 func TestMove_ToAnotherQueue(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.do(&command.ManageQueue{Verb: command.VerbCreate, Queue: "q2", Changes: []command.AttrChange{
 		{Entry: entry("queue_type", "Execution")}, {Entry: entry("enabled", "True")},
 	}})
@@ -237,7 +232,6 @@ func TestMove_ToAnotherQueue(t *testing.T) {
 
 func TestMessage_IsAnOrder(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	id := b.mustSubmit("ann@h")
 	tell := func(who, text string) error {

@@ -18,9 +18,6 @@ const schedName = state.DefaultScheduler
 
 // manageSched changes one scheduler, or all of them; only those beside the default one come and go.
 func manageSched(p person, d directive) ([]command.Command, error) {
-	if err := atLevel(p.view, command.LevelObjects); err != nil {
-		return nil, err
-	}
 	var names []string
 	switch d.name {
 	case everyone:

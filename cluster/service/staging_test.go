@@ -16,7 +16,6 @@ import (
 func stagingBench(t *testing.T) (b *bench, job string) {
 	t.Helper()
 	b = newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	b.host("hostb", "hostb")
 	b.do(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "flatuid", Value: "False"}}}})

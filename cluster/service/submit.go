@@ -39,7 +39,6 @@ func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest
 		}
 		if err == nil {
 			b.outputs(job)
-			nameOutputs(p.view, job)
 		}
 		if err == nil {
 			err = b.detach(ctx, job)
@@ -91,19 +90,6 @@ func (b *Batch) outputs(job *command.SubmitJob) {
 			path += "." + state.ArrayIndex
 		}
 		job.Attributes = job.Attributes.Set(f.name, "", path)
-	}
-}
-
-// nameOutputs puts the job's name where it stands in the paths of its output, where replicas of an older version do not when they apply the job.
-func nameOutputs(v *state.View, job *command.SubmitJob) {
-	if v.Cluster().FeatureLevel >= command.LevelObjects {
-		return
-	}
-	name, _ := job.Attributes.Get("Job_Name", "")
-	for _, of := range []string{"Output_Path", "Error_Path"} {
-		if path, said := job.Attributes.Get(of, ""); said && strings.Contains(path, state.JobNumber) {
-			job.Attributes = job.Attributes.Set(of, "", strings.ReplaceAll(path, state.JobName, cmp.Or(name, "STDIN")))
-		}
 	}
 }
 

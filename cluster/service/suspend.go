@@ -46,9 +46,6 @@ func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalReq
 		if p.perm < attr.Operator && !maySuspend(p, j, r.Msg.GetSignal()) {
 			return nil, denyJob(p, j, typeSignal)
 		}
-		if err := atLevel(p.view, command.LevelObjects); err != nil {
-			return nil, err
-		}
 		if j.LastRun().Release != nil { // its assignment is about to change
 			return nil, &underWay{pbs.Refuse(pbs.ResourceBusy)}
 		}

@@ -26,7 +26,6 @@ func newSpreadJob(t *testing.T) *spreadJob {
 // newStartingJob is one of which nobody knows yet that its program runs.
 func newStartingJob(t *testing.T) *spreadJob {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	b.host("hostb", "hostb")
 	w := &spreadJob{b, b.mustSubmit("ann@hosta", set("Resource_List.select", "2:ncpus=2"), set("Resource_List.place", "scatter"))}

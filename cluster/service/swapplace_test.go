@@ -12,7 +12,6 @@ import (
 // A user gives his jobs places that his jobs have, so that nobody else's moves; an operator those of all jobs of the queue (btop, bbot).
 func TestSwap_Places(t *testing.T) {
 	b := newBench(t)
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.do(&command.ManageQueue{Verb: command.VerbCreate, Queue: "q2", Changes: []command.AttrChange{
 		{Entry: entry("queue_type", "Execution")}, {Entry: entry("enabled", "True")},
 	}})

@@ -36,9 +36,6 @@ func (t *Trust) manage(ctx context.Context, r connect.AnyRequest, prepare func(v
 		if p.perm < attr.Manager {
 			return nil, deny(p, "Req", "Server", p.view.Cluster().Name, typeManage)
 		}
-		if err := atLevel(p.view, command.LevelTrust); err != nil {
-			return nil, err
-		}
 		return prepare(p.view)
 	})
 	return err
@@ -57,11 +54,7 @@ func (t *Trust) managed(ctx context.Context) (*state.View, error) {
 	if err := t.onlyManagers(ctx); err != nil {
 		return nil, err
 	}
-	v, err := t.Replica.Read(ctx, cluster.Fresh)
-	if err != nil {
-		return nil, err
-	}
-	return v, atLevel(v, command.LevelTrust)
+	return t.Replica.Read(ctx, cluster.Fresh)
 }
 
 // ListTokens tells which enrolment tokens are still good.
@@ -236,14 +229,7 @@ func (t *Trust) Present(ctx context.Context, r *connect.Request[api.PresentReque
 
 // record notes the present leaf of a key.
 func (c *base) record(ctx context.Context, id state.Identity) error {
-	v, err := c.present(ctx)
-	if err == nil {
-		err = atLevel(v, command.LevelTrust)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = c.commit(ctx, pbs.User{}, &command.RenewIdentity{Identity: id})
+	_, err := c.commit(ctx, pbs.User{}, &command.RenewIdentity{Identity: id})
 	return err
 }
 
@@ -274,7 +260,7 @@ func (t *Trust) News(ctx context.Context, r *connect.Request[api.NewsRequest]) (
 // noteAddress puts on record where a login host moves files of jobs.
 func (t *Trust) noteAddress(ctx context.Context, v *state.View, caller transport.Caller, address string) error {
 	known, ok := v.Identity(caller.Key)
-	if caller.Role != transport.RoleSubmit || address == "" || !ok || known.Address == address || atLevel(v, command.LevelObjects) != nil {
+	if caller.Role != transport.RoleSubmit || address == "" || !ok || known.Address == address {
 		return nil
 	}
 	if _, _, err := net.SplitHostPort(address); err != nil || len(address) > 300 {

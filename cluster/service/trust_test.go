@@ -17,7 +17,6 @@ import (
 // trustBench is a bench at the level of trust, with a mom on record.
 func trustBench(t *testing.T) (b *bench, csrOfMom []byte) {
 	b = newBench(t)
-	b.do(&command.RaiseLevel{Level: command.LevelTrust})
 	csrOfMom = csr(t)
 	b.mustJoin("mom", "hosta", csrOfMom)
 	return b, csrOfMom
@@ -150,22 +149,6 @@ func TestRenew_IsOnRecord(t *testing.T) {
 	stranger := transport.WithCaller(t.Context(), transport.Caller{Role: transport.RoleMom, Host: "hostx", Key: "k2"})
 	if _, err := b.Trust.Present(stranger, request(&api.PresentRequest{}, "")); pbs.CodeOf(err) != pbs.Unauthorized {
 		t.Errorf("a mom that never enrolled: %v", err)
-	}
-}
-
-func TestTrust_WaitsForItsLevel(t *testing.T) {
-	b := newBench(t)
-	b.mustJoin("mom", "hosta", csr(t))
-	_, err1 := b.Trust.RevokeCertificate(b.boss(), request(&api.RevokeCertificateRequest{Host: "hosta"}, ""))
-	_, err2 := b.Trust.TurnGossipKey(b.boss(), request(&api.TurnGossipKeyRequest{}, ""))
-	_, err3 := b.Trust.RevokeToken(b.boss(), request(&api.RevokeTokenRequest{Token: "x"}, ""))
-	for _, err := range []error{err1, err2, err3} {
-		if pbs.CodeOf(err) != pbs.NotSupported || !strings.Contains(err.Error(), "feature level") {
-			t.Errorf("below the level: %v", err)
-		}
-	}
-	if b.store.View().Cluster().GossipGeneration != 0 {
-		t.Error("the state has changed")
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 // changesUsage reports whether changes of a job are of what it reserves while it runs.
 func changesUsage(v *state.View, j *state.Job, changes []command.AttrChange) bool {
-	return j.Live() && v.Cluster().FeatureLevel >= command.LevelObjects &&
+	return j.Live() &&
 		slices.ContainsFunc(changes, func(ch command.AttrChange) bool { return ch.Entry.Name == requirement })
 }
 
@@ -29,7 +29,7 @@ func reservingOf(v *state.View, j *state.Job, text string, asked attr.List, appl
 		return "", pbs.Attribute(pbs.RunningAttribute, lsf.JobApplication)
 	}
 	own, ok := j.Attrs.Get(requirement, "")
-	if !ok || v.Cluster().FeatureLevel < command.LevelObjects {
+	if !ok {
 		return "", pbs.Attribute(pbs.RunningAttribute, requirement)
 	}
 	slots, _ := j.Resources.Get("ncpus")

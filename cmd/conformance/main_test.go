@@ -23,9 +23,8 @@ var (
 
 // Folders of the programs of each version; those that are not given are built.
 var (
-	built         = flag.String("bin", "", "`folder` of the present programs")
-	builtOlder    = flag.String("older", "", "`folder` of the present ones with the feature level lowered by one")
-	builtPrevious = flag.String("previous", "", "`folder` of those of the last commit below the present feature level")
+	built      = flag.String("bin", "", "`folder` of the present programs")
+	builtOlder = flag.String("older", "", "`folder` of the present ones with the feature level lowered by one")
 )
 
 // complexP3 is the complex of the specification's cases, a large host for jobs that are in nobody's way, and hosts that a script

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 
 	"rampart/fsm/command"
@@ -44,46 +43,6 @@ func buildAt(t *testing.T, level uint32) version {
 	}
 	other := featureLevel.ReplaceAll(text, fmt.Appendf(nil, "${1}%d", level))
 	return version{buildWith(t, map[string][]byte{levelFile: other}), level}
-}
-
-// buildPrevious builds the programs of the last commit before the feature level was raised
-// to the present one.
-func buildPrevious(t *testing.T) version {
-	t.Helper()
-	raised := git(t, "log", "-1", "--format=%H", "-G", fmt.Sprintf("^const FeatureLevel uint32 = %d$", command.FeatureLevel), "--", levelFile)
-	if raised == "" {
-		t.Skip("the history does not hold the commit that raised the feature level")
-	}
-	was := raised + "^"
-	changed := strings.Fields(git(t, "diff", "--name-only", "--no-renames", was) + "\n" + git(t, "ls-files", "--others", "--exclude-standard"))
-	replace := make(map[string][]byte)
-	for _, file := range changed {
-		if strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "docs/") || strings.Contains(file, "testdata/") {
-			continue
-		}
-		replace[file] = nil // it was not there
-		if text, err := exec.CommandContext(t.Context(), "git", "-C", root, "show", was+":"+file).Output(); err == nil {
-			replace[file] = text
-		}
-	}
-	at := featureLevel.FindSubmatch(replace[levelFile])
-	if at == nil {
-		t.Fatalf("%s of %s says no feature level", levelFile, was)
-	}
-	level, err := strconv.ParseUint(string(at[2]), 10, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return version{buildWith(t, replace), uint32(level)}
-}
-
-func git(t *testing.T, args ...string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", root}, args...)...).Output()
-	if err != nil {
-		t.Skipf("git %s: %v", strings.Join(args, " "), err)
-	}
-	return strings.TrimSpace(string(out))
 }
 
 // buildWith builds the programs with some files of the tree replaced; nil takes one away.

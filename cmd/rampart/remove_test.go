@@ -7,7 +7,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 	"rampart/transport/build"
@@ -18,7 +17,7 @@ import (
 func (s *site) removing(by, name string) (*api.RemoveReplicaReply, error) {
 	s.t.Helper()
 	s.until("the feature level", time.Minute, func() bool {
-		return s.leader() != nil && s.view().Cluster().FeatureLevel >= command.LevelMembers
+		return s.leader() != nil
 	})
 	ctx := client.WithRequestID(s.t.Context(), client.NewRequestID())
 	var first *api.RemoveReplicaReply

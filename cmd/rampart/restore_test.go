@@ -88,7 +88,7 @@ func (s *site) env(name, user string, f files) (*admin.Env, *strings.Builder) {
 func (s *site) ready() {
 	s.t.Helper()
 	s.until("the feature level", time.Minute, func() bool {
-		return s.leader() != nil && s.view().Cluster().FeatureLevel >= command.LevelMembers
+		return s.leader() != nil
 	})
 }
 

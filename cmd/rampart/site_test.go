@@ -22,7 +22,6 @@ import (
 	"rampart/cmd/rampart/mom"
 	"rampart/cmd/rampart/server"
 	"rampart/fsm"
-	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	agent "rampart/mom"
@@ -124,7 +123,7 @@ func (s *site) found(name string) {
 		s.t.Fatal(err)
 	}
 	s.start(name)
-	s.until("a leader", time.Minute, func() bool { return s.leader() != nil && s.view().Cluster().FeatureLevel >= command.LevelTrust })
+	s.until("a leader", time.Minute, func() bool { return s.leader() != nil })
 }
 
 func (s *site) joinReplica(name string) {

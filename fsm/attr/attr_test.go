@@ -267,3 +267,13 @@ func TestRefusals_HaveWordsOfPBS(t *testing.T) {
 		}
 	}
 }
+
+// TestLevels_AreOfThisBuild: an attribute that a later feature level brings says so, and what says nothing is of the first.
+func TestLevels_AreOfThisBuild(t *testing.T) {
+	if def := shown("later", Text).since(2); def.Level != 2 {
+		t.Errorf("level %d", def.Level)
+	}
+	if def, _ := Lookup(Job, "Job_Name"); def.Level != 0 {
+		t.Errorf("Job_Name is of level %d", def.Level)
+	}
+}

@@ -25,9 +25,6 @@ const (
 // use it, how much one job may ask for, and how much all jobs of its user, group and
 // project may.
 func admit(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
-	if tx.Cluster().FeatureLevel < LevelObjects {
-		return checkLimits(tx, q, j)
-	}
 	if by != placed || q.Reservation != "" { // whose owner alone says who may use it
 		if !q.Enabled && planted.Bug != planted.ClosedQueuesOpen {
 			return pbs.Refuse(pbs.QueueDisabled)
@@ -195,9 +192,6 @@ func roomFor(tx *state.Tx, j *state.Job) error {
 // stillAdmitted compares what a queued job asks for after qalter with the bounds of its
 // queue, and what it asks for beyond what it did with the limits.
 func stillAdmitted(tx *state.Tx, q *state.Queue, old, j *state.Job) error {
-	if tx.Cluster().FeatureLevel < LevelObjects {
-		return checkLimits(tx, q, j)
-	}
 	if err := walltimes(j); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ type AlterJob struct {
 // Apply makes all the changes or none. While a job runs only those are allowed
 // that the attribute table says so for.
 func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
-	if err := wholeOnly(c.Job); err != nil && !(c.Hooked && c.Job.Sub() > 0 && tx.Cluster().FeatureLevel >= LevelObjects) {
+	if err := wholeOnly(c.Job); err != nil && !(c.Hooked && c.Job.Sub() > 0) {
 		return err
 	}
 	j, err := c.toAlter(tx)
@@ -62,7 +62,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if j.Live() && !alterableWhileRunning(tx, j, ch.Entry) && !(c.Usage && ofUsage(tx, ch.Entry)) {
 			return pbs.Attribute(pbs.RunningAttribute, ch.name())
 		}
-		if err := applyChange(&next, ch, tx.Cluster().FeatureLevel >= LevelObjects); err != nil {
+		if err := applyChange(&next, ch); err != nil {
 			return err
 		}
 		if ch.Entry.Name == "eligible_time" {
@@ -98,7 +98,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		single(tx, &next)
 		unhold(&next, m.At)
 	}
-	if q, ok := tx.Queue(next.Queue); ok && tx.Cluster().FeatureLevel >= LevelObjects {
+	if q, ok := tx.Queue(next.Queue); ok {
 		spaced(q, &next)
 	}
 	if !usage { // a run goes on from its checkpoint with the new amounts
@@ -139,9 +139,7 @@ func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
 		case "Checkpoint":
 			value, _ := j.Attrs.Get("Checkpoint", "")
 			changes = changes.Set(ch.Entry.Name, "", value)
-			if tx.Cluster().FeatureLevel >= LevelObjects {
-				changes = changes.Set(PeriodicCheckpoints, "", "True")
-			}
+			changes = changes.Set(PeriodicCheckpoints, "", "True")
 		}
 	}
 	if len(changes) > 0 {
@@ -154,22 +152,19 @@ func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
 // (specification: reservation section 2.9).
 func alterableWhileRunning(tx *state.Tx, j *state.Job, e attr.Entry) bool {
 	switch {
-	case e.Name == "Resource_List" && e.Resource == lsf.MemoryLimit && tx.Cluster().FeatureLevel >= LevelObjects:
+	case e.Name == "Resource_List" && e.Resource == lsf.MemoryLimit:
 		_, byLSF := j.Attrs.Get(lsf.JobRequirement, "")
 		return byLSF
 	case e.Name == "Resource_List":
 		return slices.Contains([]string{"walltime", "cput", "soft_walltime"}, e.Resource)
-	case e.Name == "Job_Name" && tx.Cluster().FeatureLevel < LevelObjects: // older releases refuse it
-		return false
 	}
 	def, ok := attr.Lookup(attr.Job, e.Name)
 	return ok && def.AlterRunning
 }
 
-// applyChange makes one change. Older releases take a run_count that is set for the number of the
-// run: apart is false then.
-func applyChange(j *state.Job, ch AttrChange, apart bool) error {
-	if ch.Entry.Name == "run_count" && apart {
+// applyChange makes one change.
+func applyChange(j *state.Job, ch AttrChange) error {
+	if ch.Entry.Name == "run_count" {
 		defer renumber(j, j.RunCount)
 	}
 	if ch.Op == OpUnset || ch.Entry.Value == "" {

@@ -16,8 +16,6 @@ func completeArray(tx *state.Tx, j *state.Job) error {
 		return pbs.Errorf(pbs.BadAttributeValue, "Attribute has to be set on an array job")
 	case j.Array == nil:
 		return nil
-	case tx.Cluster().FeatureLevel < LevelObjects:
-		return pbs.Refuse(pbs.NotSupported)
 	case int64(j.Array.Indices.Count()) > tx.Server().Int("max_array_size"):
 		return pbs.Refuse(pbs.ArrayTooLarge)
 	case j.NotRerunnable:

@@ -21,9 +21,6 @@ type ScheduleBackups struct {
 
 // Apply keeps the plan; one that cannot be carried out is refused.
 func (c *ScheduleBackups) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
-	if err := restorable(tx); err != nil {
-		return err
-	}
 	if p := c.Plan; p != nil {
 		switch {
 		case p.Every < LeastBackupEvery:

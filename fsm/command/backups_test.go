@@ -9,7 +9,7 @@ import (
 
 // A plan that no replica could carry out is refused, and the one before stays.
 func TestScheduleBackups_RefusesWhatCannotBeDone(t *testing.T) {
-	s, do := staging(t, LevelMembers)
+	s, do := staging(t)
 	good := state.BackupPlan{Every: 3600, Keep: 3, Dir: "/backups"}
 	if got := do(1, &ScheduleBackups{Plan: &good}); got != 0 || *s.View().Cluster().Backups != good {
 		t.Fatalf("%d, %v", got, s.View().Cluster().Backups)
@@ -23,8 +23,5 @@ func TestScheduleBackups_RefusesWhatCannotBeDone(t *testing.T) {
 	}
 	if got := do(1, &ScheduleBackups{}); got != 0 || s.View().Cluster().Backups != nil {
 		t.Errorf("off: %d, %v", got, s.View().Cluster().Backups)
-	}
-	if _, do := staging(t, LevelMembers-1); do(1, &ScheduleBackups{Plan: &good}) != pbs.NotSupported {
-		t.Error("taken below the feature level")
 	}
 }

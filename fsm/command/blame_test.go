@@ -14,7 +14,6 @@ import (
 // sickBench returns the writer of a cluster with the hosts a and b, of nine cpus each, and nine jobs.
 func sickBench(t *testing.T) *writer {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: FeatureLevel})
 	for _, host := range []pbs.HostName{"a", "b"} {
 		w.must(&HostUp{Host: host, SpoolID: "s", Vnodes: []ReportedVnode{{
 			Name: pbs.VnodeName(host), Available: resource.List{{Name: "ncpus", Value: "9"}},

@@ -18,9 +18,6 @@ type CheckpointJob struct {
 // Apply sets the holds and orders the checkpoint. Without holds a job that cannot be
 // checkpointed is refused with NotSupported.
 func (c *CheckpointJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
-	if tx.Cluster().FeatureLevel < LevelObjects {
-		return pbs.Refuse(pbs.NotSupported)
-	}
 	before, err := liveJob(tx, c.Job)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func (c *InitCluster) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 		return pbs.Errorf(pbs.InvalidRequest, "init: the cluster %s exists already", tx.Cluster().Name)
 	}
 	cl := tx.EditCluster()
-	cl.ID, cl.Name, cl.Epoch = c.ID, c.Name, c.Epoch
+	cl.ID, cl.Name, cl.Epoch, cl.FeatureLevel = c.ID, c.Name, c.Epoch, 1
 	cl.HookGeneration = 1 // moms are told what there is when they register, if it is nothing, too
 	if len(c.GossipKey) > 0 {
 		cl.GossipKeys = [][]byte{c.GossipKey}
@@ -69,17 +69,13 @@ type TimeTick struct{}
 // Apply drops tombstones, finished jobs and tokens that are old enough.
 func (c *TimeTick) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	tx.Expire(historyKept(tx))
-	if tx.Cluster().FeatureLevel >= LevelTrust {
-		tx.ExpireTokens()
-	}
-	if tx.Cluster().FeatureLevel >= LevelObjects {
-		wake(tx, m.At)
-		countLicenses(tx)
-		tx.FadeShares()
-		routeWaiting(tx, m)
-		if err := turnReservations(tx); err != nil {
-			return err
-		}
+	tx.ExpireTokens()
+	wake(tx, m.At)
+	countLicenses(tx)
+	tx.FadeShares()
+	routeWaiting(tx, m)
+	if err := turnReservations(tx); err != nil {
+		return err
 	}
 	expireParts(tx)
 	resume(tx, m, false)

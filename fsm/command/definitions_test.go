@@ -37,7 +37,6 @@ func (w *writer) shown(name pbs.VnodeName, attribute, res string) string {
 // they are unset (specification: cli-contract section 9).
 func TestManageVnode_WinsOverDefinitionFiles(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	definedHost(w)
 	change := func(verb Verb, name, res, value string) {
 		t.Helper()
@@ -68,7 +67,6 @@ func TestManageVnode_WinsOverDefinitionFiles(t *testing.T) {
 // next registration, but when qmgr makes that one again.
 func TestManageVnode_DeletedHostsStayDeleted(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	definedHost(w)
 	for _, name := range []pbs.VnodeName{"hosta", "hosta[0]"} {
 		w.must(&ManageVnode{Verb: VerbDelete, Vnode: name})
@@ -104,7 +102,6 @@ func TestManageVnode_DeletedHostsStayDeleted(t *testing.T) {
 // A vnode that qmgr makes for a host whose own was deleted stands for that host, by its name.
 func TestManageVnode_StandsForItsHost(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	definedHost(w)
 	mom := []AttrChange{{Entry: attr.Entry{Name: "Mom", Value: "hosta"}}}
 	w.must(&ManageVnode{Verb: VerbCreate, Vnode: "beside", Changes: mom})
@@ -160,7 +157,6 @@ func TestManageVnode_StandsForItsHost(t *testing.T) {
 // A host whose natural vnode had another name can get its own back.
 func TestManageVnode_NamedAnewAgain(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	mom := []AttrChange{{Entry: attr.Entry{Name: "Mom", Value: "hosta"}}}
 	w.must(&ManageVnode{Verb: VerbCreate, Vnode: "abc", Changes: mom}) // before the mom was heard of
 	definedHost(w)

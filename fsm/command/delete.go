@@ -68,7 +68,7 @@ func (c *DeleteJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 
 // forgets reports whether what ends leaves no record: qdel -x.
 func (c *DeleteJob) forgets(tx *state.Tx) bool {
-	return c.History && tx.Cluster().FeatureLevel >= LevelObjects
+	return c.History
 }
 
 // remove takes a job away that did not run.

@@ -13,7 +13,6 @@ import (
 // TestDeleteArray_StagesOut: a subjob that brings its files away keeps nobody from deleting the others; alone it cannot be deleted.
 func TestDeleteArray_StagesOut(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	w.must(&HostUp{Host: "a", Address: "a:1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "a", Available: resource.List{{Name: "ncpus", Value: "2"}}}}})
 	array := pbs.JobID(fmt.Sprintf("%d[].srv", w.View().Cluster().NextJob))
 	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "a"}, Attributes: attr.List{}.Set("array_indices_submitted", "", "1-3")})

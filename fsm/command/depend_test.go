@@ -16,7 +16,6 @@ func TestDepend_ManyWaitForOne(t *testing.T) {
 	ann := pbs.User{Name: "ann", Host: "h"}
 	end := func(kind string, waiting int) (allocated uint64) {
 		w := newWriter(t)
-		w.must(&RaiseLevel{Level: LevelObjects})
 		w.must(&SubmitJob{Owner: ann})
 		for range waiting {
 			w.must(&SubmitJob{Owner: ann, Attributes: attr.List{}.Set("depend", "", kind+":0")})
@@ -46,7 +45,6 @@ func TestDepend_ManyWaitForOne(t *testing.T) {
 // it are over, whatever else there is, and each way in which they may go lets it go.
 func TestDepend_Singleton(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	submit := func(owner, name, depend string, more ...attr.Entry) {
 		t.Helper()
 		list := attr.List{}.Set("Job_Name", "", name)
@@ -123,7 +121,6 @@ func TestDepend_Singleton(t *testing.T) {
 func TestDepend_SingletonAmongMany(t *testing.T) {
 	end := func(others int) (allocated uint64) {
 		w := newWriter(t)
-		w.must(&RaiseLevel{Level: LevelObjects})
 		for range others {
 			w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List{}.Set("depend", "", "singleton")})
 		}

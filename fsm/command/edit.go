@@ -66,7 +66,7 @@ func editOne(tx *state.Tx, o attr.Object, list attr.List, ch AttrChange) (attr.L
 // and the result has to be one that = takes.
 func changed(tx *state.Tx, def *attr.Def, list attr.List, e attr.Entry, value string, op Op) (string, error) {
 	old, set := list.Get(e.Name, e.Resource)
-	if !set && (def.Type == attr.Number || def.Type == attr.Duration) && tx.Cluster().FeatureLevel >= LevelObjects {
+	if !set && (def.Type == attr.Number || def.Type == attr.Duration) {
 		old = def.WhenUnset()
 	}
 	value, err := combined(tx, def, e, old, value, op)
@@ -80,7 +80,7 @@ func changed(tx *state.Tx, def *attr.Def, list attr.List, e attr.Entry, value st
 func checkedResult(tx *state.Tx, def *attr.Def, e attr.Entry, value string) (string, error) {
 	switch def.Type {
 	case attr.Number, attr.Duration, attr.Resources:
-		if tx.Cluster().FeatureLevel >= LevelObjects && value != "" {
+		if value != "" {
 			return def.ParseResource(e.Resource, value, tx)
 		}
 	}
@@ -124,7 +124,7 @@ func checkedValue(tx *state.Tx, e attr.Entry) (string, error) {
 	if e.Value == "" {
 		return "", nil
 	}
-	if strings.HasPrefix(e.Value, "[") && tx.Cluster().FeatureLevel >= LevelObjects {
+	if strings.HasPrefix(e.Value, "[") {
 		return e.Value, nil // limits: the attribute table has parsed each of them by the resource
 	}
 	q, err := def.Parse(e.Value)
@@ -148,9 +148,7 @@ func combined(tx *state.Tx, def *attr.Def, e attr.Entry, old, value string, op O
 	case attr.Duration:
 		return arithmetic(resource.Time, old, value, op)
 	case attr.Limits:
-		if tx.Cluster().FeatureLevel >= LevelObjects {
-			return combinedLimits(old, value, op), nil
-		}
+		return combinedLimits(old, value, op), nil
 	}
 	var items []string
 	if old != "" {

@@ -11,7 +11,6 @@ import (
 // section 5).
 func TestManage_AddsToWhatIsInForce(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	for _, c := range []struct {
 		name, res string
 		op        Op
@@ -44,20 +43,9 @@ func TestManage_AddsToWhatIsInForce(t *testing.T) {
 	}
 }
 
-// The logs of older levels must yield what they did.
-func TestManage_AddsToNothingAtAnOlderLevel(t *testing.T) {
-	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects - 1})
-	w.must(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Op: OpIncrease, Entry: attr.Entry{Name: "scheduler_iteration", Value: "5"}}}})
-	if got, _ := w.View().Server().Attrs.Get("scheduler_iteration", ""); got != "5" {
-		t.Errorf("scheduler_iteration is %q", got)
-	}
-}
-
 // What a vnode has is not below nothing.
 func TestManageVnode_SubtractsDownToNothing(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	w.must(&ManageVnode{Verb: VerbCreate, Vnode: "a"})
 	change := func(op Op, value string) error {
 		return w.run(&ManageVnode{Verb: VerbSet, Vnode: "a", Changes: []AttrChange{{Op: op, Entry: attr.Entry{Name: "resources_available", Resource: "ncpus", Value: value}}}})

@@ -107,7 +107,7 @@ func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 // hasRun reports whether the mom has reported the start of the present run: it may forget that
 // with the crash of its host, and say that the run was never started.
 func hasRun(tx *state.Tx, j *state.Job) bool {
-	return j.Run.Session != 0 && tx.Cluster().FeatureLevel >= LevelObjects
+	return j.Run.Session != 0
 }
 
 // retryable reports whether a failed start may go well another time.
@@ -241,10 +241,10 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	j.Run = nil
 	j.Substate, j.Comment, j.Eligible = pbs.SubQueued, comment, m.At
 	j.Attrs = j.Attrs.Unset("jobdir", "")
-	if shrinksToFit(j) && tx.Cluster().FeatureLevel >= LevelObjects {
+	if shrinksToFit(j) {
 		j.Resources = j.Resources.Unset("walltime") // the next start gives it another one
 	}
-	holdTooOften(tx, j, comment)
+	holdTooOften(j)
 	subjobReturned(tx, m, j)
 	settle(j, m.At)
 	tx.PutJob(j)

@@ -16,9 +16,7 @@ func (c *CreateToken) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return pbs.Errorf(pbs.InvalidRequest, "create token: it needs a secret and a time to live")
 	}
 	t := c.Token
-	if t.Created = 0; tx.Cluster().FeatureLevel >= LevelTrust {
-		t.Created = m.At
-	}
+	t.Created = m.At
 	tx.PutToken(&t)
 	return nil
 }
@@ -56,10 +54,8 @@ func (c *Enrol) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	tx.PutToken(&next)
 	id := c.Identity
 	id.Created, id.Submit = m.At, t.Submit
-	if tx.Cluster().FeatureLevel >= LevelTrust {
-		id.Renewed = m.At
-		revokeKeys(tx, id.Role, id.Host, id.KeyHash, m.At)
-	}
+	id.Renewed = m.At
+	revokeKeys(tx, id.Role, id.Host, id.KeyHash, m.At)
 	tx.PutIdentity(&id)
 	return nil
 }
@@ -89,7 +85,7 @@ func taken(tx *state.Tx, id *state.Identity) bool {
 	if id.Role == replicaRole {
 		_, ok := tx.Replica(pbs.ReplicaName(id.Host))
 		known, again := tx.Identity(id.KeyHash)
-		return ok && tx.Cluster().FeatureLevel >= LevelTrust && !(again && known.Host == id.Host)
+		return ok && !(again && known.Host == id.Host)
 	}
 	for r := range tx.Replicas() {
 		if r.Host == id.Host {

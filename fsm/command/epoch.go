@@ -47,9 +47,6 @@ func (c *NewEpoch) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 // skipReleases leaves numbers of releases out: mothers superior may have seen some of which this state
 // does not know, and nothing takes effect there whose number is not above the last.
 func skipReleases(tx *state.Tx) {
-	if tx.Cluster().FeatureLevel < LevelHosts {
-		return
-	}
 	var all []*state.Job
 	for j := range tx.Running() {
 		if len(j.Run.Sisters) > 0 {

@@ -13,7 +13,6 @@ import (
 
 func TestNewEpoch_NumbersGoOnHigher(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelMembers})
 	before := w.View().Cluster().NextJob
 	if err := w.run(&NewEpoch{Skip: 5}); pbs.CodeOf(err) != pbs.InvalidRequest {
 		t.Errorf("no epoch at all: %v", err)
@@ -33,7 +32,6 @@ func TestNewEpoch_NumbersGoOnHigher(t *testing.T) {
 // After max_job_sequence_id numbers begin again at 0, but for those that jobs and reservations have; a lower value counts at once.
 func TestSubmit_NumbersBeginAgain(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	submit := func() (ids []pbs.JobID) {
 		for range 3 {
 			w.submit(nil)
@@ -59,7 +57,6 @@ func TestSubmit_NumbersBeginAgain(t *testing.T) {
 
 func TestNewEpoch_RecoveryTakesTheOthersOffTheRecord(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelMembers})
 	for _, name := range []string{"s1", "s2", "s3", "s4"} {
 		w.must(&PutReplica{Replica: state.Replica{Name: pbs.ReplicaName(name), ServerID: name + ".old"}})
 	}
@@ -94,7 +91,6 @@ func upWithEight() *HostUp {
 // A mom that is new to an epoch tells what it was told: the state may be older than that.
 func TestHostUp_OfAnEarlierEpoch(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelMembers})
 	w.must(&NewEpoch{Epoch: 7})
 	up := upWithEight()
 	w.must(up)
@@ -132,7 +128,6 @@ func TestHostUp_OfAnEarlierEpoch(t *testing.T) {
 // made for the epoch ends runs, and only the first of them (L2).
 func TestHostUp_ListsOfAnEarlierEpochEndNothing(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelMembers})
 	w.must(&NewEpoch{Epoch: 7})
 	up := upWithEight()
 	w.must(up)

@@ -27,7 +27,6 @@ func TestJobEnded_Exceeded(t *testing.T) {
 		{-29, "e", "walltime", "Execution terminated\nExit_status=-29"},
 	} {
 		w := newWriter(t)
-		w.must(&RaiseLevel{Level: FeatureLevel})
 		w.must(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Entry: attr.Entry{Name: "job_history_enable", Value: "True"}}}})
 		w.must(&HostUp{Host: "a", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "a", Available: resource.List{{Name: "ncpus", Value: "1"}}}}})
 		w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "a"}, Attributes: attr.List{{Name: "Mail_Points", Value: c.points}}})

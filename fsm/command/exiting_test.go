@@ -30,7 +30,6 @@ func TestFiles_Mail(t *testing.T) {
 		var all []string
 		for i, command := range []Command{
 			&InitCluster{ID: "c1", Name: "srv", Epoch: 1, GossipKey: make([]byte, 16)},
-			&RaiseLevel{Level: FeatureLevel},
 			&HostUp{Host: "hosta", Address: "hosta:1", BootID: "b", SpoolID: "sp", Vnodes: []ReportedVnode{{Name: "hosta"}}},
 			&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List{}.Set("Mail_Points", "", c.points).Set("Resource_List", "select", "1:ncpus=0")},
 			&StartJob{Job: "0.srv", ExecVnode: "(hosta:ncpus=0)"},

@@ -217,10 +217,10 @@ func TestChoose(t *testing.T) {
 	}
 	look("1:ncpus=1:mem=20mb", "20mb", "", "")
 	j, _ := w.View().Job(id)
-	if err := w.run(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1, More: j.More() + "x"}); pbs.CodeOf(err) != pbs.ResourceBusy {
+	if err := w.run(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1, Select: j.SchedSelect, More: j.More() + "x"}); pbs.CodeOf(err) != pbs.ResourceBusy {
 		t.Errorf("placed when it had other alternatives: %v", err)
 	}
-	if err := w.run(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1, Exact: true}); pbs.CodeOf(err) != pbs.ResourceBusy {
+	if err := w.run(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1, Select: j.SchedSelect}); pbs.CodeOf(err) != pbs.ResourceBusy {
 		t.Errorf("placed when it had none: %v", err)
 	}
 	w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1, More: j.More()})

@@ -16,11 +16,10 @@ var formulaWords = []string{
 	"job_priority", "queue_priority",
 }
 
-// checkFormula refuses a formula with a name that stands for nothing, as PBS does. One that
-// older builds have taken stays.
+// checkFormula refuses a formula with a name that stands for nothing, as PBS does.
 func checkFormula(tx *state.Tx, text string) error {
 	f, err := spec.ParseFormula(text)
-	if err != nil || tx.Cluster().FeatureLevel < LevelObjects {
+	if err != nil {
 		return err
 	}
 	for _, name := range f.Names() {
@@ -43,7 +42,7 @@ func oneFormula(tx *state.Tx, s *state.Server, changes []AttrChange) error {
 	const name = "job_sort_formula"
 	changed := slices.ContainsFunc(changes, func(ch AttrChange) bool { return ch.Entry.Name == name })
 	formula, set := s.Attrs.Get(name, "")
-	if !changed || !set || tx.Cluster().FeatureLevel < LevelObjects {
+	if !changed || !set {
 		return nil
 	}
 	differs := func(list attr.List) bool {

@@ -10,7 +10,6 @@ import (
 // A formula is refused when a name in it stands for nothing, or for no number.
 func TestFormula_Names(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: FeatureLevel})
 	set := func(text string) error {
 		return w.run(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Entry: attr.Entry{Name: "job_sort_formula", Value: text}}}})
 	}
@@ -31,7 +30,6 @@ func TestFormula_Names(t *testing.T) {
 func TestFormula_OfSchedulers(t *testing.T) {
 	const apart = "Server's job_sort_formula value is incompatible with sched's"
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: FeatureLevel})
 	w.must(&ManageSched{Verb: VerbCreate, Name: "sc1"})
 	unset := []AttrChange{{Op: OpUnset, Entry: attr.Entry{Name: "job_sort_formula"}}}
 	server := func(set []AttrChange) Command { return &ManageServer{Verb: VerbSet, Changes: set} }

@@ -34,7 +34,6 @@ func BenchmarkHostUp_InANewEpoch(b *testing.B) {
 	for _, waiting := range []int{10, 50_000} {
 		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
 			w := newWriter(b)
-			w.must(&RaiseLevel{Level: LevelMembers})
 			definedHost(w)
 			for range waiting {
 				w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}})

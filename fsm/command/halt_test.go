@@ -33,7 +33,6 @@ func TestHalt_Law_LiftedFenceNeverFalls(t *testing.T) {
 		}
 	}
 	must(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1})
-	must(&command.RaiseLevel{Level: command.FeatureLevel})
 	must(&command.HostUp{Host: "hosta", Address: "hosta:15002", BootID: "b", SpoolID: "s"})
 	if host().Fence != 310 {
 		t.Fatalf("the fence is %d at first", host().Fence)

@@ -185,7 +185,6 @@ func TestHook_RunsInOrder(t *testing.T) {
 // What moms have to know has a generation; what only the servers know has none.
 func TestHook_MomsAreTold(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	gen := func() uint64 { return w.View().Cluster().HookGeneration }
 	fresh := gen()
 	_ = w.hook("s", "event=queuejob")
@@ -376,7 +375,6 @@ func TestHookWishes_Jobs(t *testing.T) {
 func TestHookWishes_Stopped(t *testing.T) {
 	for _, releases := range []bool{false, true} {
 		w := newWriter(t)
-		w.must(&RaiseLevel{Level: LevelObjects})
 		for _, host := range []string{"a", "b"} {
 			w.must(&HostUp{Host: pbs.HostName(host), Address: host + ":1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: pbs.VnodeName(host), Available: resource.List{{Name: "ncpus", Value: "2"}}}}})
 		}

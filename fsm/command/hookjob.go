@@ -40,7 +40,7 @@ func (c *HookWishes) job(tx *state.Tx, m Meta, w HookJob) {
 			value = (holds | next.Holds&^pbs.HoldUser).String()
 		}
 		if err == nil {
-			err = applyChange(&next, AttrChange{Entry: attr.Entry{Name: e.Name, Value: value}}, true)
+			err = applyChange(&next, AttrChange{Entry: attr.Entry{Name: e.Name, Value: value}})
 		}
 		if err == nil {
 			done = append(done, e.Name+"="+value)
@@ -48,7 +48,7 @@ func (c *HookWishes) job(tx *state.Tx, m Meta, w HookJob) {
 	}
 	for _, name := range w.Unset {
 		unset := AttrChange{Op: OpUnset, Entry: attr.Entry{Name: name}}
-		if slices.Contains(hookSets, name) && applyChange(&next, unset, true) == nil {
+		if slices.Contains(hookSets, name) && applyChange(&next, unset) == nil {
 			done = append(done, name+"=")
 		}
 	}

@@ -244,9 +244,6 @@ func wished(tx *state.Tx, v *state.Vnode, text string) state.VnodeFlags {
 	for word := range strings.SplitSeq(text, ",") {
 		decided |= decisions[word]
 	}
-	if tx.Cluster().FeatureLevel < LevelObjects {
-		return v.Flags&^state.VnodeOffline | decided&state.VnodeOffline
-	}
 	if decided != 0 && decided&state.VnodeOffline == 0 {
 		decided |= v.Flags & state.VnodeOffline
 	}

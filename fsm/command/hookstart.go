@@ -16,7 +16,7 @@ func (c *StartJob) alter(tx *state.Tx, m Meta, j *state.Job) error {
 		if ChoosesVnodes(tx, ch.Entry) {
 			return pbs.Attribute(pbs.RunningAttribute, ch.name())
 		}
-		if err := applyChange(j, ch, true); err != nil {
+		if err := applyChange(j, ch); err != nil {
 			return err
 		}
 	}

@@ -67,9 +67,7 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if newDisk || h.SpoolID == "" {
 		next.SpoolID, next.Acked = c.SpoolID, 0
 	}
-	if tx.Cluster().FeatureLevel >= LevelMembers {
-		next.Epoch = epoch
-	}
+	next.Epoch = epoch
 	if newEpoch { // facts between the two were taken, and this state does not have them
 		next.Acked = max(next.Acked, c.Told)
 	}
@@ -164,7 +162,7 @@ func (c *HostUp) named(tx *state.Tx) []ReportedVnode {
 // that it does not report. What it reports by that name from now on stands for itself.
 func (c *HostUp) adopt(tx *state.Tx) {
 	h, ok := tx.Host(c.Host)
-	if !ok || tx.Cluster().FeatureLevel < LevelObjects {
+	if !ok {
 		return
 	}
 	own := pbs.VnodeName(c.Host)
@@ -244,7 +242,7 @@ func (c *HostDown) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return pbs.Refuse(pbs.UnknownNode)
 	}
 	if !h.Up {
-		if c.Unheard && tx.Cluster().FeatureLevel >= LevelObjects { // another leader has found it down
+		if c.Unheard { // another leader has found it down
 			for _, v := range vnodesOf(tx, c.Host) {
 				if v.Flags&state.VnodeDown != 0 {
 					unknown := *v

@@ -13,7 +13,7 @@ const hotFor = pbs.Time(5 * time.Minute)
 // noteHalted notes where a job ran whose run ends with the servers, or is to, however late its mom says so: a hot start runs
 // it there again. A job that has released vnodes is to have its whole request, for which the scheduler finds room.
 func noteHalted(tx *state.Tx, j *state.Job) {
-	if tx.Server().HaltedAt != 0 && j.Run.Phases == nil && tx.Cluster().FeatureLevel >= LevelObjects {
+	if tx.Server().HaltedAt != 0 && j.Run.Phases == nil {
 		j.Halted = j.Run.ExecVnode.String()
 	}
 }

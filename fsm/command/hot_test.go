@@ -38,7 +38,6 @@ func (b *haltBench) halted() string {
 func newHaltBench(t *testing.T) *haltBench {
 	b := &haltBench{t: t, s: state.NewStore(), now: pbs.Time(1795242337) * 1e9}
 	b.do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1})
-	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.do(&command.HostUp{Host: "hosta", Address: "hosta:15002", BootID: "b", SpoolID: "s", Vnodes: []command.ReportedVnode{
 		{Name: "hosta", Available: resource.List{{Name: "ncpus", Value: "4"}}},
 	}})

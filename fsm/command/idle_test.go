@@ -25,7 +25,6 @@ func TestJobEnded_WaitsForNoIdleSister(t *testing.T) {
 	} {
 		for _, late := range []bool{false, true} {
 			w := newWriter(t)
-			w.must(&RaiseLevel{Level: FeatureLevel})
 			for _, host := range []pbs.HostName{"a", "b", "c"} {
 				w.must(&HostUp{Host: host, SpoolID: "s", Vnodes: []ReportedVnode{{
 					Name: pbs.VnodeName(host), Available: resource.List{{Name: "ncpus", Value: "2"}},

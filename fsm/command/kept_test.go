@@ -11,7 +11,6 @@ import (
 
 func hookedHosts(t *testing.T) *writer {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: FeatureLevel})
 	for _, host := range []pbs.HostName{"a", "b"} {
 		w.must(&HostUp{Host: host, Address: string(host) + ":1", SpoolID: "s", Vnodes: []ReportedVnode{{
 			Name: pbs.VnodeName(host), Available: resource.List{{Name: "ncpus", Value: "2"}},

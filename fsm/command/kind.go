@@ -81,6 +81,7 @@ var kinds = map[Kind]func() Command{
 	71: func() Command { return new(Reconfigure) },
 	72: func() Command { return new(KeepPending) },
 	73: func() Command { return new(StopForLoad) },
+	74: func() Command { return new(Exercise) },
 }
 
 // numbers is kinds the other way round.

@@ -10,44 +10,25 @@ import (
 
 // FeatureLevel is the highest level of kinds, fields and meanings that this build
 // knows. What a level added is proposed only when the state is at that level.
-const FeatureLevel uint32 = 3
+const FeatureLevel uint32 = 2
 
-// LevelTrust is the feature level from which keys and leaves are kept on record, keys and
-// tokens can be revoked, and the gossip key can be replaced.
-const LevelTrust uint32 = 2
+// LevelExercise is the one feature level above the first. It brought Exercise and nothing else: rolling upgrades, and builds that are too old
+// for their cluster, are tried with it until there is a level that brings something.
+const LevelExercise uint32 = 2
 
-// LevelMembers is the feature level from which replicas carry zones and can be removed, a
-// class of round-trip time is in the state, and a state can be put back from a snapshot.
-const LevelMembers uint32 = 3
+// Exercise changes nothing. Builds of the first feature level do not know it.
+type Exercise struct{}
 
-// LevelObjects is the feature level from which jobs can be arrays, wait for each other and
-// for a time, and carry files; it came with LevelMembers.
-const LevelObjects uint32 = 3
+// Apply changes nothing.
+func (*Exercise) Apply(*state.Tx, Meta, *state.Result) error { return nil }
 
-// LevelHosts is the feature level from which jobs can run on several hosts; it came with
-// LevelMembers.
-const LevelHosts uint32 = 3
-
-// firstKinds are the first kinds of the feature levels that brought any. What comes before
-// them, every build knows.
-var firstKinds = []struct {
-	kind  Kind
-	level uint32
-}{
-	{32, LevelTrust},
-	{37, LevelMembers},
+// levels are the feature levels of the kinds that came after the first one.
+var levels = map[Kind]uint32{
+	numbers[reflect.TypeFor[*Exercise]()]: LevelExercise,
 }
 
-// LevelOf returns the feature level that brought the kind of a command.
-func LevelOf(c Command) (level uint32) {
-	kind := numbers[reflect.TypeOf(c)]
-	for _, f := range firstKinds {
-		if kind >= f.kind {
-			level = f.level
-		}
-	}
-	return level
-}
+// LevelOf returns the feature level that brought the kind of a command: 1 if every build knows it.
+func LevelOf(c Command) uint32 { return max(1, levels[numbers[reflect.TypeOf(c)]]) }
 
 // Level returns the feature level of the oldest builds that know every command of the entry.
 func (e Entry) Level() (level uint32) {

@@ -29,7 +29,6 @@ func TestLicenses_HourByHour(t *testing.T) {
 		}
 	}
 	do(0, &InitCluster{ID: "c", Name: "srv"})
-	do(0, &RaiseLevel{Level: LevelObjects})
 	do(0, &HostUp{Host: "h", Address: "h:1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "h", Available: resource.List{{Name: "ncpus", Value: "8"}}}}})
 	do(time.Second, &TimeTick{})
 	do(0, &SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}})

@@ -8,9 +8,6 @@ import (
 
 // limitable refuses limits that a server or a queue cannot have: of what bounds the time of a job itself, and such as oneForm refuses.
 func limitable(tx *state.Tx, list attr.List, changes []AttrChange) error {
-	if tx.Cluster().FeatureLevel < LevelObjects {
-		return nil
-	}
 	for _, ch := range changes {
 		bound := ch.Entry.Name == "resources_min" || ch.Entry.Name == "resources_max"
 		if bound && ch.Op != OpUnset && (ch.Entry.Resource == "min_walltime" || ch.Entry.Resource == "max_walltime") {

@@ -30,7 +30,6 @@ func TestManage_LimitsOfOneForm(t *testing.T) {
 			for _, n := range newer {
 				for _, pair := range [][2][]AttrChange{{o, n}, {n, o}} {
 					w := newWriter(t)
-					w.must(&RaiseLevel{Level: LevelObjects})
 					w.must(object(pair[0]))
 					if err := w.run(object(pair[1])); pbs.CodeOf(err) != 15141 || err.Error() != "use new/old qmgr syntax, not both" {
 						t.Errorf("%v after %v: %v", pair[1], pair[0], err)
@@ -40,7 +39,6 @@ func TestManage_LimitsOfOneForm(t *testing.T) {
 		}
 	}
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	w.must(server(older[1]))
 	w.must(queue(newer[0])) // another object
 	w.must(server(set("resources_available", "ncpus", "4")))

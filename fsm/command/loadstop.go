@@ -18,9 +18,6 @@ type StopForLoad struct {
 
 // Apply gives the order. A run that is being suspended or preempted already is refused: a plan may be old.
 func (c *StopForLoad) Apply(tx *state.Tx, m Meta, res *state.Result) error {
-	if tx.Cluster().FeatureLevel < LevelObjects {
-		return pbs.Refuse(pbs.NotSupported)
-	}
 	j, err := liveJob(tx, c.Job)
 	if err != nil {
 		return err

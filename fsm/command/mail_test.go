@@ -118,15 +118,6 @@ func TestMail_Deleted(t *testing.T) {
 	}
 }
 
-func TestMail_OfOlderLevelIsNone(t *testing.T) {
-	w := newWriter(t)
-	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "login1"}})
-	w.must(&DeleteJob{Job: "0.srv"})
-	if got := w.mails(); got != nil {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestMail_Bounded(t *testing.T) {
 	w := newSuspending(t, "")
 	for i := range state.MaxMails + 3 {

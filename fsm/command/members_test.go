@@ -11,7 +11,6 @@ import (
 // newMembers is a cluster of three replicas at the level at which they can be removed.
 func newMembers(t *testing.T) *trusting {
 	w := newTrusting(t)
-	w.must(&RaiseLevel{Level: LevelMembers})
 	for _, name := range []pbs.ReplicaName{"s1", "s2", "s3"} {
 		w.must(&PutReplica{Replica: state.Replica{Name: name, ServerID: string(name) + ".a", Host: pbs.HostName(name)}})
 	}

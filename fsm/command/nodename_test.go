@@ -14,7 +14,6 @@ import (
 func TestHostUp_NodeName(t *testing.T) {
 	const other = "10.0.0.7"
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	up := func(name pbs.VnodeName) {
 		t.Helper()
 		offered := pbs.VnodeName("a")
@@ -76,7 +75,6 @@ func TestHostUp_NodeName(t *testing.T) {
 // TestHostUp_NodeNameFromTheBeginning: a host that has come by another name at first, and has its own now, goes by that.
 func TestHostUp_NodeNameFromTheBeginning(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	for _, name := range []pbs.VnodeName{"x", ""} {
 		offered := cmp.Or(name, "a")
 		w.must(&HostUp{

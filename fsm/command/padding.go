@@ -64,14 +64,6 @@ func unpad(tx *state.Tx, j *state.Job, changes []AttrChange) {
 	}
 }
 
-// paddable refuses what a replica of an earlier level would not know.
-func paddable(tx *state.Tx, j *state.Job) error {
-	if padded(j) && tx.Cluster().FeatureLevel < LevelObjects {
-		return pbs.Attribute(pbs.UnknownResource, "Resource_List."+paddedSelect)
-	}
-	return nil
-}
-
 // tolerates returns how much of the failures of sisters a job bears: "job_start", "all", or ""
 // for none.
 func tolerates(j *state.Job) string {

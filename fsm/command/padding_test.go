@@ -17,7 +17,6 @@ func TestPadding(t *testing.T) {
 		complete  = "4:ncpus=1+2:mem=5gb:ncpus=1+2:ncpus=2:mem=2gb"
 	)
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	w.must(&ManageQueue{Verb: VerbCreate, Queue: "other", Changes: []AttrChange{
 		{Entry: attr.Entry{Name: "enabled", Value: "True"}}, {Entry: attr.Entry{Name: "started", Value: "True"}},
 	}})
@@ -72,20 +71,17 @@ func TestPadding(t *testing.T) {
 	})
 }
 
-// A select stays as it was written, as PBS keeps it; below level 3 counts were added to it.
+// A select stays as it was written, as PBS keeps it; schedselect has the counts.
 func TestSelectAsGiven(t *testing.T) {
 	const given = "ncpus=3:mem=2gb+2:ncpus=1+ncpus=1"
-	for level, want := range map[uint32]string{LevelTrust: "1:ncpus=3:mem=2gb+2:ncpus=1+1:ncpus=1", LevelObjects: given} {
-		w := newWriter(t)
-		w.must(&RaiseLevel{Level: level})
-		id := w.submit(attr.List{}.Set("Resource_List", "select", given))
-		j, _ := w.View().Job(id)
-		if got := w.View().JobAttribute(j, "Resource_List", "select"); got != want {
-			t.Errorf("level %d: select is %s, want %s", level, got, want)
-		}
-		if want := "1:ncpus=3:mem=2gb+2:ncpus=1+1:ncpus=1"; j.SchedSelect != want {
-			t.Errorf("level %d: schedselect is %s, want %s", level, j.SchedSelect, want)
-		}
+	w := newWriter(t)
+	id := w.submit(attr.List{}.Set("Resource_List", "select", given))
+	j, _ := w.View().Job(id)
+	if got := w.View().JobAttribute(j, "Resource_List", "select"); got != given {
+		t.Errorf("select is %s, want %s", got, given)
+	}
+	if want := "1:ncpus=3:mem=2gb+2:ncpus=1+1:ncpus=1"; j.SchedSelect != want {
+		t.Errorf("schedselect is %s, want %s", j.SchedSelect, want)
 	}
 }
 
@@ -94,13 +90,4 @@ func (w *writer) submit(list attr.List) pbs.JobID {
 	seq := w.View().Cluster().NextJob
 	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "hosta"}, Attributes: list})
 	return pbs.NewJobID(seq, "srv")
-}
-
-// The servers of an earlier release do not know the resource.
-func TestPadding_Level(t *testing.T) {
-	w := newWriter(t)
-	err := w.run(&SubmitJob{Attributes: attr.List{}.Set("Resource_List", "select_reliable_startup", "2:ncpus=3")})
-	if w.View().Cluster().FeatureLevel < LevelObjects && pbs.CodeOf(err) != pbs.UnknownResource {
-		t.Errorf("submit: %v", err)
-	}
 }

@@ -12,7 +12,6 @@ import (
 // A vnode is of the partition of its queue, if both have one, whichever is set last.
 func TestManageVnode_OnePartition(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	w.must(&HostUp{Host: "h", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "h", Available: resource.List{{Name: "ncpus", Value: "1"}}}}})
 	w.must(&ManageQueue{Verb: VerbSet, Queue: "workq", Changes: []AttrChange{{Entry: attr.Entry{Name: "partition", Value: "foo"}}}})
 	w.must(&ManageQueue{Verb: VerbCreate, Queue: "free", Changes: []AttrChange{{Entry: attr.Entry{Name: "queue_type", Value: "Execution"}}}})

@@ -12,7 +12,6 @@ import (
 // the scheduler says so (specification: reservation sections 5.2, 10.6).
 func TestKeepPending(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	w.must(&ManageQueue{Verb: VerbCreate, Queue: "other", Changes: []AttrChange{
 		{Entry: attr.Entry{Name: "queue_type", Value: "Execution"}}, {Entry: attr.Entry{Name: "enabled", Value: "True"}},
 	}})

@@ -31,9 +31,6 @@ type PreemptJob struct {
 // refused, and so is one that nobody waits for any more: a plan may be old, and a new leader
 // makes its own.
 func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
-	if tx.Cluster().FeatureLevel < LevelObjects {
-		return pbs.Refuse(pbs.NotSupported)
-	}
 	j, err := liveJob(tx, c.Job)
 	if err != nil {
 		return err

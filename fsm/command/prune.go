@@ -53,8 +53,6 @@ func (c *PruneJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 // refused; alloc.Unpruned is in the chain when the hosts that are left do not do.
 func PlanPrune(t ReleaseTables, j *state.Job, c *PruneJob) (*state.Release, error) {
 	switch {
-	case t.Cluster().FeatureLevel < LevelObjects:
-		return nil, pbs.Refuse(pbs.NotSupported)
 	case !starting(j), !j.Is(c.RunCount), j.Run.MS != c.Host:
 		return nil, pbs.Refuse(pbs.BadState)
 	case j.Checkpointed(): // it goes on with all parts that are kept

@@ -31,7 +31,6 @@ const (
 // newPruning is P5 with the padded job R1 that is being started.
 func newPruning(t *testing.T, more ...attr.Entry) *releasing {
 	w := &releasing{writer: newWriter(t), facts: map[pbs.HostName]uint64{}}
-	w.must(&RaiseLevel{Level: LevelObjects})
 	one := resource.List{{Name: "mem", Value: "1gb"}, {Name: "ncpus", Value: "1"}}
 	four := func(host string, natural resource.List) []ReportedVnode {
 		all := []ReportedVnode{{Name: pbs.VnodeName(host), Available: natural}}

@@ -21,7 +21,7 @@ func (c *ManageQueue) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if ok {
 			return pbs.Refuse(pbs.QueueExists)
 		}
-		if tx.Cluster().FeatureLevel >= LevelObjects && len(c.Queue) > pbs.MaxQueueName {
+		if len(c.Queue) > pbs.MaxQueueName {
 			return pbs.Refuse(pbs.LongQueueName)
 		}
 		if !c.Queue.Valid() {
@@ -89,12 +89,6 @@ func editQueue(tx *state.Tx, q *state.Queue, ch AttrChange) error {
 // editQueueType makes a queue an execution or a routing queue. Jobs do not bear that: those
 // of the one run from it, those of the other are on their way.
 func editQueueType(tx *state.Tx, q *state.Queue, ch AttrChange) error {
-	if tx.Cluster().FeatureLevel < LevelObjects {
-		if ch.Op == OpUnset || ch.Entry.Value != "Execution" {
-			return pbs.Refuse(pbs.NotSupported)
-		}
-		return nil
-	}
 	before := q.Routes()
 	q.Attrs = q.Attrs.Unset(ch.Entry.Name, "")
 	if ch.Op != OpUnset && ch.Entry.Value != q.Get(ch.Entry.Name) {
@@ -108,7 +102,7 @@ func editQueueType(tx *state.Tx, q *state.Queue, ch AttrChange) error {
 
 // complete refuses a routing queue that would take jobs and has nowhere to bring them.
 func complete(tx *state.Tx, q *state.Queue) error {
-	if tx.Cluster().FeatureLevel < LevelObjects || !q.Routes() || !q.Enabled || len(q.List("route_destinations")) > 0 {
+	if !q.Routes() || !q.Enabled || len(q.List("route_destinations")) > 0 {
 		return nil
 	}
 	return pbs.Refuse(pbs.QueueIncomplete)
@@ -120,7 +114,7 @@ func partition(tx *state.Tx, old, q *state.Queue) error {
 	part, _ := q.Attrs.Get("partition", "")
 	had, _ := old.Attrs.Get("partition", "")
 	switch {
-	case part == "" || part == had && q.Routes() == old.Routes() || tx.Cluster().FeatureLevel < LevelObjects:
+	case part == "" || part == had && q.Routes() == old.Routes():
 		return nil
 	case q.Routes() && part == had:
 		return pbs.Refuse(pbs.PartitionedRoute)
@@ -145,9 +139,7 @@ func deleteQueue(tx *state.Tx, name pbs.QueueName) error {
 	tx.DeleteQueue(name)
 	if tx.Server().DefaultQueue() == name {
 		server := *tx.Server()
-		if server.Attrs = server.Attrs.Unset("default_queue", ""); tx.Cluster().FeatureLevel < LevelObjects {
-			server.FenceChanged = 0 // as older builds do
-		}
+		server.Attrs = server.Attrs.Unset("default_queue", "")
 		tx.PutServer(&server)
 	}
 	return nil

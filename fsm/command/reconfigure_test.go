@@ -31,7 +31,6 @@ func (w *writer) queueValue(t *testing.T, queue pbs.QueueName, name string) stri
 // Before anybody has configured anything the defaults of the specification hold, and afterwards what was configured.
 func TestReconfigure_Record(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	if c := w.View().LSF(); c.Turn() != 30 || !c.ReservesParallel() || c.TimeReserveJobs != 0 || c.Strict {
 		t.Errorf("nothing is configured: %+v", c)
 	}
@@ -56,7 +55,6 @@ func TestReconfigure_Record(t *testing.T) {
 // queue that both have set the last writer's value of each attribute holds.
 func TestReconfigure_Queues(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	priority := func(value string) []AttrChange {
 		return []AttrChange{{Entry: attr.Entry{Name: "Priority", Value: value}}}
 	}
@@ -88,7 +86,6 @@ func TestReconfigure_Queues(t *testing.T) {
 // A queue with jobs that no file has any more keeps them, and takes no others until it is there again.
 func TestReconfigure_QueueWithJobs(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	w.must(reconfigured("q"))
 	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "a"}, Script: []byte("x"), Queue: "q"})
 	w.must(&Reconfigure{})

@@ -11,7 +11,6 @@ import (
 // twoHosts is the complex P2n of the cases.
 func twoHosts(t *testing.T, place string) *releasing {
 	w := &releasing{writer: newWriter(t), facts: map[pbs.HostName]uint64{}}
-	w.must(&RaiseLevel{Level: LevelHosts})
 	cpus := func(n string) resource.List { return resource.List{{Name: "ncpus", Value: n}} }
 	w.must(&HostUp{Host: "hosta", Address: "hosta:1", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "hosta", Available: cpus("1")}}})
 	w.must(&HostUp{Host: "hostb", Address: "hostb:1", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{

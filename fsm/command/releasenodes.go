@@ -79,8 +79,6 @@ func PlanRelease(t ReleaseTables, j *state.Job, c *ReleaseNodes) (*state.Release
 func mayRelease(t ReleaseTables, j *state.Job) error {
 	_, several := j.ID.Indices()
 	switch {
-	case t.Cluster().FeatureLevel < LevelHosts:
-		return pbs.Refuse(pbs.NotSupported)
 	case j.Array != nil, several && j.ID.Sub() == 0:
 		return pbs.Errorf(pbs.NotSupported, "not supported for Array Jobs or multiple sub-jobs")
 	case j.State != pbs.Running || j.Substate != pbs.SubRunning:
@@ -284,7 +282,7 @@ func releaseOnStageOut(tx *state.Tx, m Meta, j *state.Job) error {
 func releaseForStageOut(tx *state.Tx, j *state.Job) (*state.Release, error) {
 	wanted, _ := j.Attrs.Get("release_nodes_on_stageout", "")
 	_, staged := j.Attrs.Get("stageout", "")
-	if wanted != "True" || !staged || tx.Cluster().FeatureLevel < LevelHosts {
+	if wanted != "True" || !staged {
 		return nil, nil
 	}
 	s, err := alloc.ReleaseSisters(j.Grant(), tx)

@@ -26,7 +26,6 @@ type releasing struct {
 
 func newReleasing(t *testing.T, more ...attr.Entry) *releasing {
 	w := &releasing{writer: newWriter(t), facts: map[pbs.HostName]uint64{}}
-	w.must(&RaiseLevel{Level: LevelHosts})
 	one := resource.List{{Name: "mem", Value: "1gb"}, {Name: "ncpus", Value: "1"}}
 	for _, h := range []struct {
 		name   pbs.HostName

@@ -26,7 +26,6 @@ func newReserving(t testing.TB) *reserving {
 	w := &reserving{writer: *newWriter(t)}
 	w.at = pbs.Time(1e18)
 	w.do(&TermStarted{Leader: "s1"}) // which may move the clock far
-	w.do(&RaiseLevel{Level: FeatureLevel})
 	for _, h := range []pbs.HostName{"hosta", "hostb", "hostc"} {
 		w.do(&HostUp{Host: h, Address: "x:1", BootID: "b", SpoolID: string(h), Vnodes: []ReportedVnode{
 			{Name: pbs.VnodeName(h), Available: resource.List{}.Set("ncpus", "8").Set("mem", "8gb")},

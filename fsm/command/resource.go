@@ -74,9 +74,7 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 
 // resourcesChanged makes moms be told.
 func resourcesChanged(tx *state.Tx) {
-	if tx.Cluster().FeatureLevel >= LevelObjects {
-		tx.NewsForMoms()
-	}
+	tx.NewsForMoms()
 }
 
 func (c *ManageResource) edit(def resource.Def) (resource.Def, error) {

@@ -45,9 +45,6 @@ func (e Entry) LendReader(read SnapshotReader) {
 
 // Apply replaces the state, or refuses and changes nothing.
 func (c *Restore) Apply(tx *state.Tx, m Meta, res *state.Result) error {
-	if err := restorable(tx); err != nil {
-		return err
-	}
 	s := tx.Cluster().Staging
 	if s == nil || s.Key != c.Key || s.Parts != c.Parts {
 		return pbs.Errorf(pbs.InvalidRequest, "the snapshot is not there any more: somebody has begun to send another one, or it took too long")

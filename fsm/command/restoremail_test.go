@@ -13,7 +13,6 @@ import (
 // of the end of a job that only the file has as running.
 func TestRestore_MailsAreSentOnce(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: FeatureLevel})
 	definedHost(w)
 	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List{}.Set("Mail_Points", "", "be").Set("Rerunable", "", "False")})
 	w.must(&StartJob{Job: "0.srv", ExecVnode: "(hosta[0]:ncpus=1)"})

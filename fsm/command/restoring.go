@@ -72,9 +72,7 @@ func (r *restoring) hooks() {
 			}
 		}
 	}
-	if r.next.Cluster().FeatureLevel >= LevelObjects {
-		r.next.RecountHooks()
-	}
+	r.next.RecountHooks()
 }
 
 // hosts numbers orders above all that moms have had, and takes in the hosts that only the

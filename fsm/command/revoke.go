@@ -45,9 +45,7 @@ func (c *RenewIdentity) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next := *known
 	next.Renewed, next.Expires = cmp.Or(news.Renewed, m.At), news.Expires
 	next.Root, next.Holds = news.Root, news.Holds
-	if tx.Cluster().FeatureLevel >= LevelObjects {
-		next.Address = cmp.Or(news.Address, known.Address)
-	}
+	next.Address = cmp.Or(news.Address, known.Address)
 	tx.PutIdentity(&next)
 	return nil
 }
@@ -116,7 +114,7 @@ func revokeKeys(tx *state.Tx, role string, host pbs.HostName, but string, at pbs
 	}
 	c := tx.EditCluster()
 	c.Revocations++
-	if but == "" && (role == replicaRole || role == momRole) && len(c.GossipKeys) > 1 && c.FeatureLevel >= LevelObjects {
+	if but == "" && (role == replicaRole || role == momRole) && len(c.GossipKeys) > 1 {
 		c.GossipAgain = true
 	}
 	return len(keys)

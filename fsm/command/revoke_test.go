@@ -20,7 +20,6 @@ type trusting struct {
 func newTrusting(t *testing.T) *trusting {
 	w := &trusting{t: t, store: state.NewStore()}
 	w.must(&InitCluster{ID: "c", Name: "srv", GossipKey: gossipKey(1)})
-	w.must(&RaiseLevel{Level: LevelTrust})
 	for _, name := range []string{"s1", "s2", "s3"} {
 		w.must(&PutReplica{Replica: state.Replica{Name: pbs.ReplicaName(name), Host: pbs.HostName(name)}})
 		w.must(&RenewIdentity{Identity: state.Identity{KeyHash: "key of " + name, Role: "replica", Host: pbs.HostName(name), Expires: 500}})
@@ -183,25 +182,6 @@ func TestRevokeToken(t *testing.T) {
 	}
 }
 
-// Below its level, nothing of this is in the state: a replica of the build before would
-// make another one of the same log (L4).
-func TestTrust_LeavesNoTraceBelowItsLevel(t *testing.T) {
-	w := &trusting{t: t, store: state.NewStore()}
-	w.must(&InitCluster{ID: "c", Name: "srv"})
-	w.token("a", "mom", "")
-	w.token("b", "mom", "hosta")
-	w.must(w.enrolment("a", "mom", "hosta", "k1"))
-	w.must(w.enrolment("b", "mom", "hosta", "k2"))
-	w.index = 2000
-	w.must(&TimeTick{})
-	v := w.store.View()
-	tok, ok := v.Token("a")
-	id, _ := v.Identity("k1")
-	if !ok || tok.Created != 0 || id.Revoked != 0 || id.Renewed != 0 || v.Cluster().Revocations != 0 {
-		t.Errorf("token %+v, identity %+v", tok, id)
-	}
-}
-
 // Who is cut off while the key is replaced knows the new one: it is to be replaced once more.
 func TestTurnGossipKeys_CutOffMeanwhile(t *testing.T) {
 	for _, c := range []struct {
@@ -214,7 +194,6 @@ func TestTurnGossipKeys_CutOffMeanwhile(t *testing.T) {
 		{"a mom at rest", "mom", "hosta", false, false},
 	} {
 		w := newTrusting(t)
-		w.must(&RaiseLevel{Level: FeatureLevel})
 		a, b := gossipKey(1), gossipKey(2)
 		if c.turning {
 			w.must(&TurnGossipKeys{From: 0, Keys: [][]byte{a, b}})

@@ -35,7 +35,7 @@ type tried map[pbs.QueueName]bool
 
 // onward routes a job that has come into a queue, if it is to go on now.
 func onward(tx *state.Tx, q *state.Queue, j *state.Job, before tried) (*state.Queue, error) {
-	if tx.Cluster().FeatureLevel < LevelObjects || !q.Routes() || !q.Started || !mayLeave(q, j, tx.Now()) {
+	if !q.Routes() || !q.Started || !mayLeave(q, j, tx.Now()) {
 		return q, nil
 	}
 	to, err := route(tx, q, j, before)
@@ -64,11 +64,9 @@ func arrive(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 	if err := reserved(tx, q, j); err != nil {
 		return err
 	}
-	if tx.Cluster().FeatureLevel >= LevelObjects {
-		boundsAsDefaults(tx, q, j)
-		spaced(q, j)
-		j.Defaults = namesNotIn(j.Resources, asked)
-	}
+	boundsAsDefaults(tx, q, j)
+	spaced(q, j)
+	j.Defaults = namesNotIn(j.Resources, asked)
 	return admit(tx, q, j, by)
 }
 

@@ -13,7 +13,6 @@ import (
 // that it takes grows with the queues, not with the ways through them.
 func TestRoute_QueuesInCirclesAreTriedOnce(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	names := []string{"r1", "r2", "r3", "r4"}
 	set := func(name, value string) AttrChange {
 		return AttrChange{Entry: attr.Entry{Name: name, Value: value}}
@@ -45,7 +44,6 @@ func TestRoute_QueuesInCirclesAreTriedOnce(t *testing.T) {
 func TestRoute_GoesOnWhileJobsLeave(t *testing.T) {
 	for most, want := range map[string]int{"": 3, "10": 2, "700": 3} {
 		w := newWriter(t)
-		w.must(&RaiseLevel{Level: LevelObjects})
 		set := func(name, value string) AttrChange {
 			return AttrChange{Entry: attr.Entry{Name: name, Value: value}}
 		}

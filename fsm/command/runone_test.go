@@ -19,7 +19,6 @@ type set struct {
 
 func newSet(t *testing.T) *set {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	w.must(&HostUp{
 		Host: "a", SpoolID: "a1",
 		Vnodes: []ReportedVnode{{Name: "a", Available: resource.List{{Name: "ncpus", Value: "8"}}}},

@@ -64,9 +64,7 @@ func presentUsed(tx *state.Tx, j *state.Job, present resource.List) {
 		return
 	}
 	p := *run.Phases
-	if tx.Cluster().FeatureLevel >= LevelHosts {
-		p.Present = nil // all of it is told
-	}
+	p.Present = nil // all of it is told
 	p.Present = overlaid(p.Present, present)
 	run.Phases = &p
 }
@@ -76,7 +74,7 @@ func presentUsed(tx *state.Tx, j *state.Job, present resource.List) {
 // section 4). A mom whose host was booted may have forgotten what it told before: the walltime of a run never falls, and
 // its cput not below what its phases have used.
 func usedNow(tx *state.Tx, j *state.Job, told resource.List) resource.List {
-	if tx.Cluster().FeatureLevel < LevelHosts || len(told) == 0 {
+	if len(told) == 0 {
 		return overlaid(j.Run.Used, told)
 	}
 	used := overlaid(overlaid(nothingUsed(), cpusOf(j)), told)

@@ -118,7 +118,7 @@ func inStep(tx *state.Tx, list attr.List, ch AttrChange) attr.List {
 	other := map[string]string{wait: mode, mode: wait}[ch.Entry.Name]
 	value, set := list.Get(ch.Entry.Name, "")
 	switch {
-	case other == "" || tx.Cluster().FeatureLevel < LevelObjects:
+	case other == "":
 		return list
 	case !set:
 		return list.Unset(other, "")

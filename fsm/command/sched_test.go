@@ -34,7 +34,6 @@ func (w *writer) all(commands ...Command) {
 // is refused in PBS's words, and changes nothing.
 func TestManageSched_Further(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	for i, c := range []struct {
 		do   ManageSched
 		code pbs.Code
@@ -82,7 +81,7 @@ func TestManageSched_Further(t *testing.T) {
 // A routing queue is in no partition, and a queue in none but that of its own vnodes.
 func TestManageQueue_Partition(t *testing.T) {
 	w := newWriter(t)
-	w.all(&RaiseLevel{Level: LevelObjects}, &ManageVnode{Verb: VerbCreate, Vnode: "h"},
+	w.all(&ManageVnode{Verb: VerbCreate, Vnode: "h"},
 		&ManageQueue{Verb: VerbCreate, Queue: "own", Changes: settings("queue_type=Execution")},
 		&ManageQueue{Verb: VerbCreate, Queue: "way", Changes: settings("queue_type=Route")},
 		&ManageVnode{Verb: VerbSet, Vnode: "h", Changes: settings("queue=own", "partition=P1")})
@@ -112,7 +111,7 @@ func TestManageQueue_Partition(t *testing.T) {
 // partition moves at once. What is in a partition that nobody else has is the default one's.
 func TestView_For(t *testing.T) {
 	w := newWriter(t)
-	w.all(&RaiseLevel{Level: LevelObjects}, &ManageSched{Verb: VerbSet, Changes: settings("preempt_order=SR")})
+	w.all(&ManageSched{Verb: VerbSet, Changes: settings("preempt_order=SR")})
 	for _, name := range []pbs.VnodeName{"a", "b", "c", "d"} {
 		w.must(&ManageVnode{Verb: VerbCreate, Vnode: name})
 	}
@@ -165,7 +164,7 @@ func TestView_For(t *testing.T) {
 // Each scheduler has a tree of shares of its own, which goes with it.
 func TestManageShares_OfASchedulerOfItsOwn(t *testing.T) {
 	w := newWriter(t)
-	w.all(&RaiseLevel{Level: LevelObjects}, &ManageSched{Verb: VerbCreate, Name: "sc", Changes: settings("fairshare_decay_factor=0.1")},
+	w.all(&ManageSched{Verb: VerbCreate, Name: "sc", Changes: settings("fairshare_decay_factor=0.1")},
 		&ManageShares{Verb: VerbSet, Entity: "ann", Usage: 100_000}, &ManageShares{Verb: VerbSet, Entity: "ann", Usage: 400_000, Sched: "sc"},
 		&ManageShares{Verb: VerbUnset, Sched: "sc"})
 	usage := func(name string) (text string) {
@@ -193,7 +192,7 @@ func TestManageShares_OfASchedulerOfItsOwn(t *testing.T) {
 // job_run_wait and throughput_mode, its older name, say the same, whichever is set, of each scheduler.
 func TestManageSched_WaitsForHooks(t *testing.T) {
 	w := newWriter(t)
-	w.all(&RaiseLevel{Level: LevelObjects}, &ManageSched{Verb: VerbCreate, Name: "sc1"})
+	w.all(&ManageSched{Verb: VerbCreate, Name: "sc1"})
 	for _, name := range []string{"", "sc1"} {
 		for _, c := range []struct{ set, mode, wait string }{
 			{"throughput_mode=False", "False", "execjob_hook"},

@@ -39,7 +39,7 @@ func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 			return c.resume(tx, m, j, res)
 		}
 	}
-	if continues(c.Signal) && tx.Cluster().FeatureLevel >= LevelObjects && (j.Suspended() || beingSuspended(tx, j)) {
+	if continues(c.Signal) && (j.Suspended() || beingSuspended(tx, j)) {
 		return pbs.Refuse(pbs.BadState)
 	}
 	o := tx.Order(state.Order{Host: j.Run.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})

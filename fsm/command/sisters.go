@@ -95,9 +95,6 @@ func spread(tx *state.Tx, j *state.Job, shares map[pbs.VnodeName]*share, order [
 			j.Run.Sisters = append(j.Run.Sisters, host)
 		}
 	}
-	if len(j.Run.Sisters) > 0 && tx.Cluster().FeatureLevel < LevelHosts {
-		return pbs.Errorf(pbs.NotSupported, "jobs over several hosts are not yet supported")
-	}
 	return nil
 }
 

@@ -23,9 +23,6 @@ type StagePart struct {
 
 // Apply keeps the piece. One that does not follow the last one of its key is refused.
 func (c *StagePart) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
-	if err := restorable(tx); err != nil {
-		return err
-	}
 	if c.Key == "" {
 		tx.DropParts()
 		return nil
@@ -43,14 +40,6 @@ func (c *StagePart) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 		return pbs.Errorf(pbs.InvalidRequest, "piece %d of the snapshot cannot follow %d pieces", c.Number, s.Parts)
 	}
 	tx.PutPart(c.Data)
-	return nil
-}
-
-// restorable refuses what a replica of an earlier level would not know.
-func restorable(tx *state.Tx) error {
-	if level := tx.Cluster().FeatureLevel; level < LevelMembers {
-		return pbs.Errorf(pbs.NotSupported, "the cluster is at feature level %d, snapshots are put back at %d", level, LevelMembers)
-	}
 	return nil
 }
 

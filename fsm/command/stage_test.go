@@ -12,7 +12,7 @@ import (
 )
 
 // staging is a state at a feature level, and how it answers commands.
-func staging(t *testing.T, level uint32) (*state.Store, func(at pbs.Time, c Command) pbs.Code) {
+func staging(t *testing.T) (*state.Store, func(at pbs.Time, c Command) pbs.Code) {
 	s, index := state.NewStore(), uint64(0)
 	do := func(at pbs.Time, c Command) pbs.Code {
 		t.Helper()
@@ -24,13 +24,12 @@ func staging(t *testing.T, level uint32) (*state.Store, func(at pbs.Time, c Comm
 		return pbs.CodeOf(out[0].Err())
 	}
 	do(1, &InitCluster{ID: "c", Name: "srv", Epoch: 3})
-	do(1, &RaiseLevel{Level: level})
 	return s, do
 }
 
 // Pieces are taken in their order, of one file at a time, and only if they may be in the log.
 func TestStagePart_TakesOneFileInItsOrder(t *testing.T) {
-	s, do := staging(t, LevelMembers)
+	s, do := staging(t)
 	for i, c := range []struct {
 		part StagePart
 		want pbs.Code
@@ -62,7 +61,7 @@ func TestStagePart_TakesOneFileInItsOrder(t *testing.T) {
 
 // What nobody puts back is dropped in time.
 func TestStagePart_IsDroppedInTime(t *testing.T) {
-	s, do := staging(t, LevelMembers)
+	s, do := staging(t)
 	do(1, &StagePart{Key: "a", Data: []byte("x")})
 	do(pbs.Time(14*time.Minute), &TimeTick{})
 	if s.View().Cluster().Staging == nil {
@@ -71,17 +70,6 @@ func TestStagePart_IsDroppedInTime(t *testing.T) {
 	do(pbs.Time(16*time.Minute), &TimeTick{})
 	if s.View().Cluster().Staging != nil {
 		t.Error("there after 16 minutes")
-	}
-}
-
-// Replicas of an earlier level would not know the commands.
-func TestRestore_WaitsForTheLevel(t *testing.T) {
-	_, do := staging(t, LevelMembers-1)
-	if got := do(1, &StagePart{Key: "a", Data: []byte("x")}); got != pbs.NotSupported {
-		t.Errorf("a piece: %d", got)
-	}
-	if got := do(1, &Restore{Key: "a", Parts: 1, Epoch: 4}); got != pbs.NotSupported {
-		t.Errorf("the restore: %d", got)
 	}
 }
 
@@ -107,13 +95,13 @@ func TestRestore_RefusesWhole(t *testing.T) {
 		"corrupt":          {func(io.Reader) (*state.Store, error) { return nil, errors.New("bad") }, Restore{Key: "a", Parts: 1, Epoch: 4}, pbs.InvalidRequest},
 		"no reader":        {nil, Restore{Key: "a", Parts: 1, Epoch: 4}, pbs.NotSupported},
 		"another server":   {file(func(c *state.Cluster) { c.Name = "other" }), Restore{Key: "a", Parts: 1, Epoch: 4}, pbs.InvalidRequest},
-		"a later level":    {file(func(c *state.Cluster) { c.FeatureLevel = LevelMembers + 1 }), Restore{Key: "a", Parts: 1, Epoch: 4}, pbs.NotSupported},
+		"a later level":    {file(func(c *state.Cluster) { c.FeatureLevel = 2 }), Restore{Key: "a", Parts: 1, Epoch: 4}, pbs.NotSupported},
 		"another file":     {file(func(*state.Cluster) {}), Restore{Key: "b", Parts: 1, Epoch: 4}, pbs.InvalidRequest},
 		"not all of it":    {file(func(*state.Cluster) {}), Restore{Key: "a", Parts: 2, Epoch: 4}, pbs.InvalidRequest},
 		"the same epoch":   {file(func(*state.Cluster) {}), Restore{Key: "a", Parts: 1, Epoch: 3}, pbs.InvalidRequest},
 		"good, at the end": {file(func(*state.Cluster) {}), Restore{Key: "a", Parts: 1, Epoch: 4}, 0},
 	} {
-		s, do := staging(t, LevelMembers)
+		s, do := staging(t)
 		do(1, &StagePart{Key: "a", Data: bytes.Repeat([]byte("x"), 10)})
 		digest := s.View().Digest()
 		c.cmd.read = c.read

@@ -27,7 +27,6 @@ func BenchmarkReservation_Standing(b *testing.B) {
 		return out[0].Result
 	}
 	run(&TermStarted{Leader: "s1"})
-	run(&RaiseLevel{Level: FeatureLevel})
 	var nodes []string
 	for n := range vnodes {
 		run(&HostUp{Host: host(n), Address: string(host(n)) + ":1", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{

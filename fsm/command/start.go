@@ -24,8 +24,7 @@ type StartJob struct {
 	Changes []AttrChange `cbor:"6,keyasint,omitempty"`
 	Wish    bool         `cbor:"7,keyasint,omitempty"` // an operator wants it, whatever max_run_subjobs says: qrun
 	Choice  int          `cbor:"8,keyasint,omitempty"` // which of its alternatives was placed
-	More    string       `cbor:"9,keyasint,omitempty"` // Job.More as it was placed; empty without Exact: whatever the job has
-	Exact   bool         `cbor:"10,keyasint,omitempty"`
+	More    string       `cbor:"9,keyasint,omitempty"` // Job.More as it was placed, if Select is
 }
 
 // Apply charges the vnodes and starts the run, or refuses with ResourceBusy when
@@ -45,7 +44,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if len(j.Unconfirmed) > 0 {
 		return pbs.Errorf(pbs.BadState, "start %s: the end of an earlier run on %s is not confirmed", j.ID, j.Unconfirmed[0].Host)
 	}
-	if c.Select != "" && c.Select != j.SchedSelect || (c.More != "" || c.Exact) && c.More != j.More() {
+	if c.Select != "" && (c.Select != j.SchedSelect || c.More != j.More()) {
 		return pbs.Errorf(pbs.ResourceBusy, "start %s: its request was altered", j.ID)
 	}
 	if q, ok := tx.Queue(j.Queue); ok && q.Routes() {
@@ -158,8 +157,6 @@ func assign(tx *state.Tx, j *state.Job) error {
 // vnodes always shows 0 (specification: ramp-down section 1).
 func shownCPUs(tx *state.Tx, chunk spec.ExecChunk, cpus int) int {
 	switch {
-	case tx.Cluster().FeatureLevel < LevelHosts:
-		return max(cpus, 1)
 	case len(chunk.Parts) > 1:
 		return 0
 	}
@@ -246,9 +243,6 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 	next, err := s.vnode.Charge(s.held, tx)
 	if err != nil {
 		return err
-	}
-	if tx.Cluster().FeatureLevel < LevelHosts { // PBS notes the end of a use
-		next.LastUsed = tx.Now()
 	}
 	tx.PutVnode(next)
 	charged := s.held.Items

@@ -13,7 +13,6 @@ import (
 // A view tells since when nothing has come for which a scheduler looks at the jobs that wait.
 func TestRun_Stirs(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: FeatureLevel})
 	submit := func(list attr.List) *SubmitJob {
 		return &SubmitJob{Owner: pbs.User{Name: "ann", Host: "a"}, Attributes: list}
 	}

@@ -114,7 +114,7 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 
 // asQueued is the job of its Q record, which says what it was to depend on.
 func asQueued(tx *state.Tx, j *state.Job, wanted []state.Dependency, why *lost) *state.Job {
-	if why == nil || tx.Cluster().FeatureLevel < LevelObjects {
+	if why == nil {
 		return j
 	}
 	queued := *j
@@ -157,9 +157,6 @@ func refuseBesideSelect(tx *state.Tx, res string) error {
 // and sums it up (specification: cli-contract section 2).
 func completeResources(tx *state.Tx, q *state.Queue, j *state.Job) error {
 	if err := parseResources(tx, j); err != nil {
-		return err
-	}
-	if err := paddable(tx, j); err != nil {
 		return err
 	}
 	sel, err := wantedSelect(tx, q, j)
@@ -233,9 +230,6 @@ func wantedSelect(tx *state.Tx, q *state.Queue, j *state.Job) (spec.Select, erro
 		if err != nil {
 			return spec.Select{}, err
 		}
-		if tx.Cluster().FeatureLevel < LevelObjects {
-			text = sel.String()
-		}
 		j.Resources = j.Resources.Set("select", text)
 		if !placed {
 			j.Resources = j.Resources.Set("place", "free")
@@ -270,30 +264,6 @@ func merged(first, then resource.List) resource.List {
 	return first
 }
 
-// checkLimits compares the request with resources_min and resources_max.
-func checkLimits(tx *state.Tx, q *state.Queue, j *state.Job) error {
-	for _, limits := range []struct {
-		list  resource.List
-		wrong int
-	}{
-		{q.Resources("resources_max"), +1}, {tx.Server().Resources("resources_max"), +1}, {q.Resources("resources_min"), -1},
-	} {
-		for _, limit := range limits.list {
-			asked, ok := j.Resources.Get(limit.Name)
-			def, known := tx.Resource(limit.Name)
-			if !ok || !known {
-				continue
-			}
-			a, err1 := def.Parse(asked)
-			b, err2 := def.Parse(limit.Value)
-			if err1 == nil && err2 == nil && a.Cmp(b) == limits.wrong {
-				return pbs.Refuse(pbs.ResourceLimit)
-			}
-		}
-	}
-	return nil
-}
-
 // setPaths fills in where stdout and stderr go when the user did not say:
 // NAME.oSEQ in the directory from which the job was submitted, of an array with the
 // index of each subjob behind. To a host alone they go by that name too, into the home there.
@@ -319,9 +289,7 @@ func setPaths(tx *state.Tx, j *state.Job) {
 		case strings.HasSuffix(path, ":") && !strings.Contains(path, "/"):
 			j.Attrs = j.Attrs.Set(f.name, "", path+name)
 		case strings.Contains(path, state.JobNumber):
-			if tx.Cluster().FeatureLevel >= LevelObjects {
-				path = strings.ReplaceAll(path, state.JobName, j.Name)
-			}
+			path = strings.ReplaceAll(path, state.JobName, j.Name)
 			j.Attrs = j.Attrs.Set(f.name, "", strings.ReplaceAll(path, state.JobNumber, strconv.FormatUint(j.Seq, 10)))
 		}
 	}

@@ -33,8 +33,6 @@ func suspends(o *state.Order) bool {
 func maySuspend(tx *state.Tx, j *state.Job, signal string) error {
 	admin := isAdminSuspended(tx, j)
 	switch {
-	case tx.Cluster().FeatureLevel < LevelObjects:
-		return pbs.Refuse(pbs.NotSupported)
 	case signal == Suspend || signal == AdminSuspend:
 		if j.State != pbs.Running || j.Substate != pbs.SubRunning {
 			return pbs.Refuse(pbs.BadState)

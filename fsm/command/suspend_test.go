@@ -21,7 +21,6 @@ type suspending struct {
 
 func newSuspending(t *testing.T, restricted string) *suspending {
 	w := &suspending{writer: newWriter(t)}
-	w.must(&RaiseLevel{Level: LevelObjects})
 	offer := resource.List{{Name: "mem", Value: "2gb"}, {Name: "ncpus", Value: "4"}}
 	w.must(&HostUp{Host: "h", Address: "h:1", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "h", Available: offer}, {Name: "h[1]", Available: offer}}})
 	if restricted != "" {

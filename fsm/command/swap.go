@@ -81,7 +81,7 @@ func (c *SwapJobs) swappable(tx *state.Tx, id pbs.JobID) (*state.Job, error) {
 
 // place gives a job another place in its queue. Those in between move on by one, into places that these jobs had: nobody else's changes.
 func (c *SwapJobs) place(tx *state.Tx, j *state.Job) error {
-	if (c.FromTop == 0) == (c.FromBottom == 0) || tx.Cluster().FeatureLevel < LevelObjects {
+	if (c.FromTop == 0) == (c.FromBottom == 0) {
 		return pbs.Refuse(pbs.InvalidRequest)
 	}
 	var peers []*state.Job

@@ -14,7 +14,6 @@ import (
 // as in a PBS.
 func TestManage_TellsWhatChanged(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	one := func(name, value string, op Op) []AttrChange {
 		name, res, _ := strings.Cut(name, ".")
 		return []AttrChange{{Entry: attr.Entry{Name: name, Resource: res, Value: value}, Op: op}}

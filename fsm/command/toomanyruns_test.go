@@ -15,7 +15,6 @@ func TestFailedRuns_RunCount(t *testing.T) {
 	start := func(t *testing.T, more ...attr.Entry) (*writer, func(job pbs.JobID) *state.Job) {
 		t.Helper()
 		w := newWriter(t)
-		w.must(&RaiseLevel{Level: LevelObjects})
 		w.must(&HostUp{Host: "a", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "a", Available: resource.List{{Name: "ncpus", Value: "1"}}}}})
 		list := attr.List(nil)
 		for _, e := range more {

@@ -77,10 +77,10 @@ func inService(tx *state.Tx, v *state.Vnode) bool {
 // of the queue's jobs could run there.
 func onePartition(tx *state.Tx, old, v *state.Vnode) error {
 	queue, part := v.Get("queue"), v.Partition()
-	if part == state.DefaultPartition && part != old.Partition() && tx.Cluster().FeatureLevel >= LevelObjects {
+	if part == state.DefaultPartition && part != old.Partition() {
 		return pbs.Refuse(pbs.DefaultPartition)
 	}
-	if part != "" && part != old.Partition() && tx.Cluster().FeatureLevel >= LevelObjects && inService(tx, old) {
+	if part != "" && part != old.Partition() && inService(tx, old) {
 		return pbs.Refuse(pbs.NodeBusy)
 	}
 	if queue == "" || part == "" || queue == old.Get("queue") && part == old.Get("partition") {
@@ -100,7 +100,7 @@ func onePartition(tx *state.Tx, old, v *state.Vnode) error {
 // To make it is no mistake then: of what qmgr has printed of the vnodes of a host, the first
 // line may have the mom report the others before theirs are read.
 func asReported(tx *state.Tx, v *state.Vnode) bool {
-	return tx.Cluster().FeatureLevel >= LevelObjects && v.Name != tx.NaturalVnode(v.Host) && !v.ByHook &&
+	return v.Name != tx.NaturalVnode(v.Host) && !v.ByHook &&
 		len(v.Configured)+len(v.Attrs)+len(v.Jobs) == 0 && v.Comment == "" && v.Flags&state.VnodeDecided == 0
 }
 
@@ -111,7 +111,7 @@ func takeBack(tx *state.Tx, v *state.Vnode) { remove(tx, v, false) }
 // whose vnodes were deleted would else make them anew with its next registration.
 func remove(tx *state.Tx, v *state.Vnode, removed bool) {
 	h, ok := tx.Host(v.Host)
-	if !ok || v.Name != tx.NaturalVnode(v.Host) || h.Removed == removed || tx.Cluster().FeatureLevel < LevelObjects {
+	if !ok || v.Name != tx.NaturalVnode(v.Host) || h.Removed == removed {
 		return
 	}
 	next := *h
@@ -125,7 +125,7 @@ func remove(tx *state.Tx, v *state.Vnode, removed bool) {
 // is, and the other changes. A host goes by its name, and by the one that its mom gives its natural vnode.
 func (c *ManageVnode) mom(tx *state.Tx) (host pbs.HostName, rest []AttrChange) {
 	host = pbs.HostName(c.Vnode)
-	if _, known := tx.Host(host); !known && tx.Cluster().FeatureLevel >= LevelObjects {
+	if _, known := tx.Host(host); !known {
 		for h := range tx.Hosts() {
 			if h.NodeName == c.Vnode {
 				host = h.Name
@@ -182,7 +182,7 @@ func editVnodeState(tx *state.Tx, v *state.Vnode, ch AttrChange, at pbs.Time) er
 	var decided state.VnodeFlags
 	for _, word := range words {
 		flag, ok := decisions[word]
-		if !ok || word == "free" && (len(words) > 1 || ch.Op != OpSet) || flag&^state.VnodeOffline != 0 && tx.Cluster().FeatureLevel < LevelObjects {
+		if !ok || word == "free" && (len(words) > 1 || ch.Op != OpSet) {
 			return pbs.Refuse(pbs.BadNodeState)
 		}
 		decided |= flag
@@ -201,7 +201,7 @@ func editVnodeState(tx *state.Tx, v *state.Vnode, ch AttrChange, at pbs.Time) er
 
 func editAvailable(tx *state.Tx, v *state.Vnode, ch AttrChange) error {
 	e := ch.Entry
-	if target, ok := state.Target(e.Value); ok && ch.Op != OpUnset && tx.Cluster().FeatureLevel >= LevelObjects {
+	if target, ok := state.Target(e.Value); ok && ch.Op != OpUnset {
 		if err := mayShare(tx, v, ch, target); err != nil {
 			return err
 		}

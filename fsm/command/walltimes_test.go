@@ -13,7 +13,6 @@ import (
 // Bounds of a job's time that contradict each other are refused, at qsub and at qalter.
 func TestWalltimes(t *testing.T) {
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	list := func(words string) (l attr.List) {
 		for word := range strings.FieldsSeq(words) {
 			name, value, _ := strings.Cut(word, "=")
@@ -56,7 +55,6 @@ func TestWalltimes_LimitsOfAQueue(t *testing.T) {
 		return &ManageQueue{Verb: VerbSet, Queue: "workq", Changes: []AttrChange{{Entry: attr.Entry{Name: bound, Resource: res, Value: value}}}}
 	}
 	w := newWriter(t)
-	w.must(&RaiseLevel{Level: LevelObjects})
 	w.must(limit("resources_min", "walltime", "00:01:00"))
 	w.must(limit("resources_max", "walltime", "00:10:00"))
 	for request, want := range map[string]string{ // the max_walltime and walltime that the job has, or why it is refused

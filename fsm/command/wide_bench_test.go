@@ -25,7 +25,6 @@ type wide struct {
 func newWide(b *testing.B, hosts int, running bool, place string, more ...attr.Entry) *wide {
 	b.Helper()
 	w := &wide{writer: newWriter(b), hosts: hosts, facts: make([]uint64, hosts)}
-	w.must(&RaiseLevel{Level: FeatureLevel})
 	var on strings.Builder
 	for n := range hosts {
 		w.must(&HostUp{Host: host(n), Address: string(host(n)) + ":1", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{

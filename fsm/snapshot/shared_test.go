@@ -15,7 +15,6 @@ import (
 func TestRead_Shared(t *testing.T) {
 	_, file := applied(t, state.NewStore(), []command.Command{
 		&command.InitCluster{ID: "c", Name: "srv", Epoch: 3},
-		&command.RaiseLevel{Level: command.LevelObjects},
 		&command.HostUp{Host: "a", SpoolID: "s", Vnodes: []command.ReportedVnode{
 			{Name: "a", Available: resource.List{{Name: "mem", Value: "4gb"}}},
 			{Name: "a[0]", Available: resource.List{{Name: "mem", Value: "@a"}}},

@@ -52,7 +52,6 @@ func TestRead_EverySection(t *testing.T) {
 	ann := pbs.User{Name: "ann", Host: "a"}
 	v, file := applied(t, state.NewStore(), []command.Command{
 		&command.InitCluster{ID: "c", Name: "srv", Epoch: 3},
-		&command.RaiseLevel{Level: command.LevelMembers},
 		&command.StagePart{Key: "k", Data: []byte("piece")},
 		&command.PutReplica{Replica: state.Replica{Name: "s1", Host: "head1"}},
 		&command.CreateToken{Token: state.Token{Hash: "h", Role: "mom", Expires: 1000, Reusable: true}},

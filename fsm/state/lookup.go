@@ -218,11 +218,8 @@ func (t *tables) Resource(name string) (resource.Def, bool) {
 	if d, ok := t.resources.get(&ResourceDef{Def: resource.Def{Name: name}}); ok {
 		return d.Def, true
 	}
-	return builtin, known && (!builtin.Raises() || t.cluster.FeatureLevel >= levelRaised)
+	return builtin, known
 }
-
-// levelRaised is the feature level from which jobs may have of indices of load (fsm/command, LevelObjects).
-const levelRaised = 3
 
 // CustomResources yields the resources that the site defined, by name.
 func (t *tables) CustomResources() iter.Seq[resource.Def] {

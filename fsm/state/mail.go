@@ -12,10 +12,6 @@ import (
 // MaxMails bounds the mails that wait to be sent: while none can be, the oldest make room.
 const MaxMails = 10_000
 
-// levelMail is the feature level from which events of jobs are mails (fsm/command,
-// LevelObjects).
-const levelMail = 3
-
 // The letters of Mail_Points, and the one that belongs to what is told unasked.
 const (
 	mailAborted  = "a"
@@ -52,7 +48,6 @@ func (tx *Tx) DeleteMail(seq uint64) {
 
 func (tx *Tx) putMail(m *Mail) {
 	m.Seq, m.At = tx.NextSeq(), tx.Now()
-	m.Owned = m.Owned && tx.cluster.FeatureLevel >= levelMail // older builds do not know the field
 	_, delta := tx.mails.put(m)
 	tx.digest += delta
 	if oldest, ok := tx.mails.first(); ok && tx.mails.count() > MaxMails {
@@ -66,7 +61,7 @@ func (tx *Tx) mail(e Event) {
 		tx.mailReservation(e)
 	}
 	j := e.Job
-	if j == nil || tx.cluster.FeatureLevel < levelMail {
+	if j == nil {
 		return
 	}
 	status, exited := j.Exit()
@@ -90,7 +85,7 @@ func (tx *Tx) mailTo(j *Job, point, text string) {
 // MailFiles tells of files of a job that did not come, or could not be delivered, unless nobody
 // wants mail: as in PBS nobody has to ask for it.
 func (tx *Tx) MailFiles(j *Job, text string) {
-	if tx.cluster.FeatureLevel < levelMail || !j.wantsMail(mailUnasked) {
+	if !j.wantsMail(mailUnasked) {
 		return
 	}
 	if to, owned := j.mailUsers(); len(to) > 0 {

@@ -337,9 +337,6 @@ func (tx *Tx) DeleteResource(name string) {
 	tx.digest += delta
 }
 
-// levelNumbers is the feature level from which job numbers begin again (fsm/command, LevelObjects).
-const levelNumbers = 3
-
 // NextJob takes the next sequence number for a job or a reservation. After max_job_sequence_id it begins again at 0
 // and leaves out those in use; when all of them are, it goes on beyond.
 func (tx *Tx) NextJob() uint64 {
@@ -348,7 +345,7 @@ func (tx *Tx) NextJob() uint64 {
 	n, again := c.NextJob, false
 	for {
 		switch {
-		case n > most && !again && c.FeatureLevel >= levelNumbers:
+		case n > most && !again:
 			n, again = 0, true
 		case tx.numbered(n):
 			n++

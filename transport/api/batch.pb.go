@@ -2593,7 +2593,6 @@ type ListHeader struct {
 	Timestamp     int64                  `protobuf:"varint,3,opt,name=timestamp,proto3" json:"timestamp,omitempty"`      // seconds since the epoch
 	Index         uint64                 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`              // applied index of the view
 	AgeMs         int64                  `protobuf:"varint,5,opt,name=age_ms,json=ageMs,proto3" json:"age_ms,omitempty"` // of a stale read: since the last contact with the leader
-	Chosen        bool                   `protobuf:"varint,6,opt,name=chosen,proto3" json:"chosen,omitempty"`            // the criteria were heeded; a replica of an older build does not know them
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2661,13 +2660,6 @@ func (x *ListHeader) GetAgeMs() int64 {
 		return x.AgeMs
 	}
 	return 0
-}
-
-func (x *ListHeader) GetChosen() bool {
-	if x != nil {
-		return x.Chosen
-	}
-	return false
 }
 
 type Object struct {
@@ -3847,15 +3839,14 @@ const file_batch_proto_rawDesc = "" +
 	"\x05value\x18\x04 \x01(\tR\x05value\"i\n" +
 	"\tListReply\x12.\n" +
 	"\x06header\x18\x01 \x01(\v2\x16.rampart.v1.ListHeaderR\x06header\x12,\n" +
-	"\aobjects\x18\x02 \x03(\v2\x12.rampart.v1.ObjectR\aobjects\"\xa1\x01\n" +
+	"\aobjects\x18\x02 \x03(\v2\x12.rampart.v1.ObjectR\aobjects\"\x89\x01\n" +
 	"\n" +
 	"ListHeader\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1c\n" +
 	"\ttimestamp\x18\x03 \x01(\x03R\ttimestamp\x12\x14\n" +
 	"\x05index\x18\x04 \x01(\x04R\x05index\x12\x15\n" +
-	"\x06age_ms\x18\x05 \x01(\x03R\x05ageMs\x12\x16\n" +
-	"\x06chosen\x18\x06 \x01(\bR\x06chosen\"\xbc\x01\n" +
+	"\x06age_ms\x18\x05 \x01(\x03R\x05ageMs\"\xbc\x01\n" +
 	"\x06Object\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\n" +

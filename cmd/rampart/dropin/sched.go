@@ -124,8 +124,7 @@ func (s *scheduler) broken() {
 	_ = s.log.Write(time.Now(), pbs.LogSched, "Req", "sig_pipe", "We've received a sigpipe: trying to continue")
 }
 
-// installed reports whether the files say what those of the installation do. Comments say nothing: they may be those of
-// an earlier version.
+// installed reports whether the files say what those of the installation do. Comments say nothing.
 func (s *scheduler) installed(texts map[string]string) bool {
 	for name, text := range texts {
 		if standard, _ := os.ReadFile(s.standard(name)); !slices.Equal(lines(text), lines(string(standard))) {

@@ -27,7 +27,7 @@ func TestHooks_CopiesGoForward(t *testing.T) {
 		}
 		return store.Publish()
 	}
-	do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1}, &command.RaiseLevel{Level: command.FeatureLevel})
+	do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1})
 	do(&command.ManageHook{Verb: command.VerbCreate, Name: "h", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "event", Value: "queuejob"}}}})
 	older := do(&command.ImportHook{Name: "h", Kind: state.HookScript, Body: []byte("old")})
 	newer := do(&command.ImportHook{Name: "h", Kind: state.HookScript, Body: []byte("new")})

@@ -93,7 +93,7 @@ func serving(t *testing.T, hooksOf func(a *alone)) (a *alone, logs string) {
 		t.Skip(err)
 	}
 	a = &alone{t: t, store: state.NewStore(), changed: make(chan struct{})}
-	a.do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1}, &command.RaiseLevel{Level: command.FeatureLevel})
+	a.do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1})
 	hooksOf(a)
 	dir, logs := t.TempDir(), t.TempDir()
 	quiet := slog.New(slog.DiscardHandler)

@@ -108,7 +108,7 @@ const presentEvery = 5 * time.Second
 func (s *Server) keepPresented(ctx context.Context) error {
 	return look(ctx, presentEvery, func() {
 		v := s.machine.View()
-		if v.Cluster().FeatureLevel < command.LevelTrust || s.onRecord(v) {
+		if s.onRecord(v) {
 			return
 		}
 		if err := s.present(ctx); err != nil && ctx.Err() == nil {

@@ -80,7 +80,7 @@ func (e *engine) start(v *state.View, starts []sched.Start) bool {
 	}
 	all := make([]command.Proposal, len(starts))
 	for i, s := range starts {
-		all[i] = command.Proposal{Asker: e.asker, Commands: []command.Command{s.Command(v, true)}}
+		all[i] = command.Proposal{Asker: e.asker, Commands: []command.Command{s.Command(v)}}
 		if l := e.lives[s.Job]; l != nil {
 			l.fills = s.Backfills
 		}
