@@ -72,7 +72,27 @@ func (p *Planner) Foreseen(v *state.View, now pbs.Time) (lines []string) {
 			lines = append(lines, line)
 		}
 	}
-	return append(append(lines, fmt.Sprint(f.begins, f.starts)), c.comes()...)
+	return slices.Concat(lines, []string{fmt.Sprint(f.begins, f.starts)}, c.comes(), c.wholeLines(v))
+}
+
+// wholeLines returns what the calendars of the server and its queues say, a line for each hold, those of one beginning in any order.
+func (c *cycle) wholeLines(v *state.View) (lines []string) {
+	names := []pbs.QueueName{""}
+	for q := range v.Queues() {
+		names = append(names, q.Name)
+	}
+	for _, name := range names {
+		w := c.whole(name)
+		for _, h := range w.Holds() {
+			line := fmt.Sprintf("%q %+v:", name, *h)
+			for _, it := range h.Items {
+				line += fmt.Sprint(" ", w.Held(it.Resource, h.From, h.Until), w.HeldOf(calendar.Likely, it.Resource, h.From, h.Until), w.Held(it.Resource, h.End(), h.End()+1))
+			}
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 // comes returns what is to come, a line for each beginning and end, those of one time in any order.

@@ -28,9 +28,10 @@ type kept struct {
 	scratch       *world     // of later
 	ahead         []pbs.Time // of beginsFrom: one cycle after the other has it
 	tooLong       map[*class]conflict
-	counted       counted // the same
-	peaks         peaks   // the same
-	cycle         uint64  // how many cycles there were
+	counted       counted                      // the same
+	peaks         peaks                        // the same
+	cycle         uint64                       // how many cycles there were
+	wholes        map[pbs.QueueName]*wholeRuns // of queues; of the server: of the queue without a name
 }
 
 // letGo ends a cycle: its view is not kept.

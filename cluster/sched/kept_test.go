@@ -26,10 +26,12 @@ func TestProperty_CalendarsAreKept(t *testing.T) {
 		if rapid.Bool().Draw(r, "strict") {
 			c.scheduler("strict_ordering=True")
 		}
+		c.licenses()
 		kept := sched.NewPlanner()
 		r.Repeat(map[string]func(*rapid.T){
 			"reserve": c.drawReservation,
 			"submit":  c.drawJob,
+			"license": c.drawLicensed,
 			"time":    func(r *rapid.T) { c.wait(rapid.SampledFrom([]int{0, 1, 7, 30, 90}).Draw(r, "seconds")) },
 			"job":     c.drawChange,
 			"resv":    c.drawAlteration,
@@ -57,6 +59,30 @@ func TestProperty_CalendarsAreKept(t *testing.T) {
 			},
 		})
 	})
+}
+
+// licenses makes a resource that the server and its queues may have.
+func (c *clock) licenses() {
+	c.must(&command.ManageResource{Verb: command.VerbCreate, Name: "lic", Changes: []command.AttrChange{
+		{Entry: attr.Entry{Name: "type", Value: "long"}}, {Entry: attr.Entry{Name: "flag", Value: "q"}},
+	}})
+}
+
+// drawLicensed queues a job that wants some of it, or changes how much of it there is.
+func (c *clock) drawLicensed(r *rapid.T) {
+	if rapid.IntRange(0, 4).Draw(r, "offer") > 0 {
+		c.submitAs("ann", "users", fmt.Sprintf("select=1:ncpus=1 lic=%d walltime=%d", rapid.IntRange(0, 3).Draw(r, "lic"), rapid.IntRange(1, 200).Draw(r, "walltime")))
+		return
+	}
+	changes := []command.AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "lic", Value: fmt.Sprint(rapid.IntRange(0, 6).Draw(r, "amount"))}}}
+	if rapid.IntRange(0, 3).Draw(r, "none") == 0 {
+		changes[0].Op = command.OpUnset
+	}
+	if rapid.Bool().Draw(r, "server") {
+		c.attempt(&command.ManageServer{Verb: command.VerbSet, Changes: changes})
+		return
+	}
+	c.attempt(&command.ManageQueue{Verb: command.VerbSet, Queue: "workq", Changes: changes})
 }
 
 // A job that has lost its run has no vnodes: what becomes of it while nobody asks for the calendars of those that it had drops

@@ -10,7 +10,8 @@ import (
 )
 
 // What server and queues have of resources that are consumed there (those with flag q in their resources_available) has calendars as
-// vnodes have. They are read when a job that asks for some of it is to be planned for later, and hold until the end of the cycle.
+// vnodes have. They are made when a job that asks for some of it is to be planned for later, of the runs as they were known before, and hold until
+// the end of the cycle.
 
 // wholes are the calendars of queues; that of the server is of the queue without a name.
 type wholes struct {
@@ -35,19 +36,15 @@ func (c *cycle) whole(queue pbs.QueueName) *calendar.Vnode {
 	if v := c.wholes.of[queue]; v != nil {
 		return v
 	}
-	v, all := &calendar.Vnode{}, []*calendar.Hold(nil)
 	list := c.view.Server().Resources("resources_available")
 	if q, ok := c.view.Queue(queue); ok {
 		list = q.Resources("resources_available")
 	}
+	consumed := c.consumedOf(list)
+	var all []*calendar.Hold
 	add := func(h calendar.Hold, asked resource.List) {
-		if h.Items = c.amountsOf(list, asked); len(h.Items) > 0 {
+		if h.Items = amountsOf(consumed, asked); len(h.Items) > 0 {
 			all = append(all, &h)
-		}
-	}
-	for r := range c.view.AllRunning() {
-		if !r.Suspended() && c.countsIn(queue, r) {
-			add(holdOf(calendar.Run, r, 0, span{endOf(r, c.now), c.future.endOf(r)}), r.Resources)
 		}
 	}
 	for _, j := range c.wholes.given {
@@ -67,12 +64,13 @@ func (c *cycle) whole(queue pbs.QueueName) *calendar.Vnode {
 			add(calendar.Hold{From: g.from, Until: g.until, Kind: calendar.Pending}, g.asked)
 		}
 	}
+	v := c.runsOf(queue, consumed).Clone()
 	v.AddAll(all)
 	if c.wholes.of == nil {
 		c.wholes.of = map[pbs.QueueName]*calendar.Vnode{}
 	}
-	c.wholes.of[queue] = v
-	return v
+	c.wholes.of[queue] = &v
+	return &v
 }
 
 // lasts returns until when a job has what it has that starts, or goes on, now.
@@ -86,18 +84,6 @@ func (c *cycle) lasts(j *state.Job) span {
 // countsIn reports whether a job has of what a queue has, or the server: jobs of reservations have of the share of those.
 func (c *cycle) countsIn(queue pbs.QueueName, j *state.Job) bool {
 	return queue == "" && j.Reservation == "" || queue != "" && j.Queue == queue
-}
-
-// amountsOf returns what somebody asks for of what is consumed of a list.
-func (c *cycle) amountsOf(list, asked resource.List) (all []calendar.Amount) {
-	for _, it := range list {
-		text, asks := asked.Get(it.Name)
-		def, known := c.view.Resource(it.Name)
-		if asks && known && def.Type.Numeric() && def.Flags&resource.PerQueue != 0 {
-			all = append(all, calendar.Amount{Resource: it.Name, Amount: max(0, min(def.Measure(text), mostWhole))})
-		}
-	}
-	return all
 }
 
 // elsewhere returns when something is given back, maybe, of what server and queue have for which a job asks, though nothing is on the vnodes

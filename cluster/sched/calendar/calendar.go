@@ -154,15 +154,19 @@ func (v *Vnode) Add(h *Hold) {
 	v.count(h, 1, (*profile).add)
 }
 
-// AddAll notes holds, very many of them in less time than one after the other where there are no others yet.
+// few is the part of the holds up to which it takes less time to add some one after the other than to sum up all anew.
+const few = 32
+
+// AddAll notes holds, very many of them in less time than one after the other.
 func (v *Vnode) AddAll(all []*Hold) {
-	if len(v.holds) > 0 {
+	if len(all)*few < len(v.holds) || len(all) < few && len(v.holds) > 0 {
 		for _, h := range all {
 			v.Add(h)
 		}
 		return
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(h *Hold) bool { return h.Until <= h.From })
+	all = slices.DeleteFunc(slices.Concat(v.holds, all), func(h *Hold) bool { return h.Until <= h.From })
+	v.Clear()
 	slices.SortStableFunc(all, func(a, b *Hold) int { return cmp.Compare(a.From, b.From) })
 	v.holds = all
 	for _, h := range all { // the profiles stay where they are from then on
