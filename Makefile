@@ -170,8 +170,8 @@ fuzz: ## fuzz every target for FUZZTIME each
 bench: build ## measure the figures of the design; BENCH="-only failover -kills 100" measures one
 	go run ./cmd/bench $(BENCH)
 
-bugs: ## plant each bug that the tests must see, and see it
-	go test -count 1 -v -timeout 60m ./chaos -run TestPlantedBugs
+bugs: ## plant each bug that the tests must see, or BUG, and see it
+	go test -count 1 -v -timeout 60m ./chaos -run 'TestPlantedBugs/^$(BUG)'
 
 chaos: ## RUNS schedules of faults in the bubble from SEED on; RUNS=1 plays one again
 	go test -count 1 -v -timeout 60m ./chaos -run TestSchedules -args -seed $(SEED) -runs $(RUNS)

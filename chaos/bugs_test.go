@@ -1,4 +1,4 @@
-//go:build !race && !bug_planted
+//go:build !race
 
 package chaos
 
@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"rampart/fsm/planted"
+	"rampart/chaos/planted"
 )
 
 // A bug is played ten seeds at a time, or a few scenarios, until two runs or more have seen
@@ -115,8 +115,14 @@ func TestPlantedBugs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and plays the bugs: see make test-long")
 	}
-	binary := filepath.Join(t.TempDir(), "chaos.test")
-	if out, err := goTool(t, ".", "test", "-c", "-tags", "bug_planted", "-o", binary, "."); err != nil {
+	dir := t.TempDir()
+	overlay, err := planted.Overlay("..", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(dir, "chaos.test")
+	// Without vet, which would look for a package where there is one in the overlay alone.
+	if out, err := goTool(t, ".", "test", "-vet=off", "-c", "-overlay", overlay, "-o", binary, "."); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	for _, p := range plantings {
@@ -125,7 +131,7 @@ func TestPlantedBugs(t *testing.T) {
 				seenInBubble(t, binary, p.bug, p.bubble)
 			}
 			for _, s := range p.tests {
-				seenByTests(t, p.bug, s)
+				seenByTests(t, overlay, p.bug, s)
 			}
 		})
 	}
@@ -133,23 +139,15 @@ func TestPlantedBugs(t *testing.T) {
 
 // A bug that nobody has to see might as well not be planted.
 func TestPlantedBugs_AllAreListed(t *testing.T) {
-	source, err := os.ReadFile("../fsm/planted/doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var bugs, listed []string
-	for _, m := range regexp.MustCompile(`(?m)^\t\w+ += "(\w+)"`).FindAllSubmatch(source, -1) {
-		bugs = append(bugs, string(m[1]))
-	}
+	var listed []string
 	for _, p := range plantings {
 		if p.bubble.run == "" && len(p.tests) == 0 {
 			t.Errorf("nobody has to see %s", p.bug)
 		}
 		listed = append(listed, p.bug)
 	}
-	slices.Sort(bugs)
 	slices.Sort(listed)
-	if len(bugs) == 0 || !slices.Equal(bugs, listed) {
+	if bugs := planted.Bugs(); !slices.Equal(bugs, listed) {
 		t.Errorf("planted: %v\nlisted:  %v", bugs, listed)
 	}
 }
@@ -161,8 +159,9 @@ func seenInBubble(t *testing.T, binary, bug string, s sight) {
 	begun, seen, played, last := time.Now(), 0, 0, []byte(nil)
 	for seed := *firstSeed; seen < bugRuns && played < bugMost; seed += bugBatch {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		cmd := exec.CommandContext(ctx, binary, "-test.run", run, "-bug", bug,
+		cmd := exec.CommandContext(ctx, binary, "-test.run", run,
 			"-runs", strconv.Itoa(bugBatch), "-seed", strconv.FormatUint(seed, 10))
+		cmd.Env = append(os.Environ(), planted.Environment+"="+bug)
 		last, _ = cmd.CombinedOutput()
 		cancel()
 		n, all := sightings(last, regexp.MustCompile(s.seen), each)
@@ -232,11 +231,11 @@ func TestPlantedBugs_Sightings(t *testing.T) {
 }
 
 // seenByTests runs the named tests of a package: each of them must fail.
-func seenByTests(t *testing.T, bug string, s sight) {
+func seenByTests(t *testing.T, overlay, bug string, s sight) {
 	t.Helper()
 	begun, run := time.Now(), strings.Replace("^("+s.run+")$", "/", ")$/^(", 1)
-	out, _ := goTool(t, "..", "test", "-count", "1", "-timeout", "5m", "-tags", "bug_planted",
-		"-ldflags", "-X rampart/fsm/planted.Bug="+bug, "-run", run, s.pkg)
+	out, _ := goTool(t, "..", "test", "-vet=off", "-count", "1", "-timeout", "5m", "-overlay", overlay,
+		"-ldflags", "-X "+planted.Variable+"="+bug, "-run", run, s.pkg)
 	for _, test := range strings.Split(s.run, "|") {
 		if !bytes.Contains(out, []byte("--- FAIL: "+test)) {
 			t.Errorf("not seen by %s in %s:\n%s", test, s.pkg, tail(out))

@@ -11,7 +11,6 @@ import (
 // is played would cost a quarter of the time.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	plant()
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(2 << 30)
 	os.Exit(m.Run())

@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rampart/fsm/command"
-	"rampart/fsm/planted"
 	"rampart/fsm/state"
 )
 
@@ -56,9 +55,6 @@ func (p *proposals) try(ctx context.Context, what command.Proposal) (command.Out
 	case <-req.done:
 	case <-ctx.Done():
 		return command.Outcome{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
-	}
-	if planted.Bug == planted.UnknownIsDone && errors.Is(req.err, ErrOutcomeUnknown) {
-		return command.Outcome{}, nil
 	}
 	if req.err != nil {
 		return command.Outcome{}, req.err

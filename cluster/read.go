@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"rampart/fsm/planted"
 	"rampart/fsm/state"
 )
 
@@ -61,7 +60,7 @@ func (r *reads) end() {
 
 // view is Replica.Read.
 func (r *reads) view(ctx context.Context, mode Mode) (*state.View, error) {
-	if mode == Stale || planted.Bug == planted.StaleReads {
+	if mode == Stale {
 		return r.machine.View(), nil
 	}
 	index, err := r.freshIndex(ctx)

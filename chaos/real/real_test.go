@@ -17,8 +17,8 @@ import (
 	"rampart/chaos"
 	"rampart/chaos/check"
 	"rampart/chaos/fault"
+	"rampart/chaos/planted"
 	"rampart/cmd/devrun"
-	"rampart/fsm/planted"
 )
 
 var (

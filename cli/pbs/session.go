@@ -11,7 +11,6 @@ import (
 
 	"rampart/cli"
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 )
@@ -57,9 +56,7 @@ func (s *session) only(ctx context.Context) context.Context {
 // next returns the context of the next of several changes: the id plus the
 // operand's number, so that a repeat of the whole command repeats each of them.
 func (s *session) next(ctx context.Context) context.Context {
-	if planted.Bug != planted.OperandsAlike {
-		s.calls++
-	}
+	s.calls++
 	return s.env.WithRequestID(ctx, fmt.Sprintf("%s.%d", s.requestID, s.calls))
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"rampart/fsm/command"
-	"rampart/fsm/planted"
 	"rampart/fsm/state"
 )
 
@@ -27,9 +26,6 @@ func fenceWait(seconds int64) time.Duration {
 func (w *Watcher) fencedLocked(h *state.Host) bool {
 	if h.Up || h.GivenUp || h.Registered == 0 || h.Fence == 0 {
 		return false
-	}
-	if planted.Bug == planted.FenceForgotten && w.renewed[h.Name].IsZero() {
-		return true
 	}
 	return w.silenceLocked(h.Name) > fenceWait(h.Fence)
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"rampart/fsm/acct"
-	"rampart/fsm/planted"
 )
 
 // A writer is the ledger's one goroutine at work.
@@ -111,9 +110,6 @@ func (w *writer) open() error {
 			return err
 		}
 		w.swept = true
-	}
-	if planted.Bug == planted.RecordsTwice && b.next > 1 {
-		b.next--
 	}
 	w.book, b.watch = b, w.ledger.suspect
 	w.ledger.suspect("")

@@ -8,7 +8,6 @@ import (
 	"rampart/cluster/sched/calendar"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -87,12 +86,7 @@ func (c *cycle) answerIn(r *state.Reservation, partition string) *command.Decide
 	c.open(q.class)
 	c.logOf(pbs.LogResv, "Resv", string(r.ID), fmt.Sprintf("Confirming %d Occurrences", len(r.Occurrences)))
 	gone := c.future.drop(r, assigned(r))
-	if planted.Bug == planted.DoubleBooking {
-		for other := range c.view.Reservations() {
-			c.future.drop(other, assigned(other))
-		}
-	}
-	if q.answer.Why = q.decided(); q.answer.Why == "" && q.wantsMore() && planted.Bug != planted.DoubleBooking {
+	if q.answer.Why = q.decided(); q.answer.Why == "" && q.wantsMore() {
 		q.answer.Why = q.serverShort()
 	}
 	if q.answer.Why != "" {

@@ -5,7 +5,6 @@ import (
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
@@ -36,9 +35,6 @@ func (c *cycle) catch(j *state.Job, a attempt, method int, must []*victim) (quar
 // rehearse reports whether the job can start where it was placed once its victims are preempted. That place was looked for beside what
 // top jobs and reservations are to have.
 func (c *cycle) rehearse(j *state.Job, q quarry) bool {
-	if planted.Bug == planted.EndlessPreemption {
-		return true
-	}
 	var leavers []command.Leaver
 	for _, v := range q.victims {
 		leavers = append(leavers, command.Leaver{Job: v.job, Method: v.method(q.method)})

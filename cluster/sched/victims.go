@@ -8,7 +8,6 @@ import (
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
@@ -27,7 +26,7 @@ type victim struct {
 
 // leaves returns what is free when a victim was preempted by its method of that place, or by its last one.
 func (c *cycle) leaves(v *victim, place int) run {
-	suspends := v.method(place) == command.PreemptSuspend && planted.Bug != planted.EndlessPreemption
+	suspends := v.method(place) == command.PreemptSuspend
 	kept := &v.byEnd
 	if suspends {
 		kept = &v.bySuspension

@@ -6,7 +6,6 @@ import (
 
 	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
@@ -206,7 +205,7 @@ func (w *world) column(def resource.Def) *column {
 
 // left returns what a vnode has of a resource beside what runs there.
 func (w *world) left(c *column, i int) int64 {
-	if w.idle || planted.Bug == planted.OverCommit {
+	if w.idle {
 		return c.total[i]
 	}
 	vn := w.nodes[i].vnode

@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"rampart/cluster/patience"
-	"rampart/fsm/planted"
 )
 
 // guard stands before the log and the stable store and gives every write a time, in which
@@ -144,7 +143,7 @@ func (g *guard) outwait(what string, began time.Time, written <-chan error) erro
 }
 
 func (g *guard) wrote(what string, err error) error {
-	if err != nil && planted.Bug != planted.SwallowedErrors {
+	if err != nil {
 		return g.fail(fmt.Errorf("%s: %w", what, err))
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"rampart/chaos/planted"
 	"rampart/cmd/devrun"
-	"rampart/fsm/planted"
 )
 
 // TestStatus76_OldBuild: all replicas run a newer version, and the cluster has gone over to

@@ -20,24 +20,32 @@ import (
 	"syscall"
 	"time"
 
+	"rampart/chaos/planted"
 	"rampart/fsm/pbs"
 	"rampart/transport"
 )
 
 // Build builds both programs of the module at root into dir, as `make build` does.
-func Build(ctx context.Context, root, dir string) error { return build(ctx, root, dir, "", "-s -w") }
+func Build(ctx context.Context, root, dir string) error { return build(ctx, root, dir, "-s -w") }
 
-// BuildPlanted builds them with a bug of fsm/planted in them.
+// BuildPlanted builds them with a bug of chaos/planted in them.
 func BuildPlanted(ctx context.Context, root, dir, bug string) error {
-	return build(ctx, root, dir, "bug_planted", "-s -w -X rampart/fsm/planted.Bug="+bug)
+	edited, err := os.MkdirTemp("", "planted")
+	if err != nil {
+		return fmt.Errorf("plant %s: %w", bug, err)
+	}
+	defer os.RemoveAll(edited)
+	overlay, err := planted.Overlay(root, edited)
+	if err != nil {
+		return err
+	}
+	return build(ctx, root, dir, "-s -w -X "+planted.Variable+"="+bug, "-overlay", overlay)
 }
 
-func build(ctx context.Context, root, dir, tag, link string) error {
-	for _, p := range []struct{ tags, program string }{
-		{tag, "./cmd/rampart"}, {strings.Trim("urfave_cli_no_docs,"+tag, ","), "./cmd/pbs"},
-	} {
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", p.tags, "-ldflags", link,
-			"-o", dir+string(filepath.Separator), p.program)
+func build(ctx context.Context, root, dir, link string, flags ...string) error {
+	for _, p := range []struct{ tags, program string }{{"", "./cmd/rampart"}, {"urfave_cli_no_docs", "./cmd/pbs"}} {
+		args := append([]string{"build", "-trimpath", "-tags", p.tags, "-ldflags", link, "-o", dir + string(filepath.Separator)}, flags...)
+		cmd := exec.CommandContext(ctx, "go", append(args, p.program)...)
 		cmd.Dir = root
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {

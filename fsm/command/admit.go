@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
@@ -26,7 +25,7 @@ const (
 // project may.
 func admit(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 	if by != placed || q.Reservation != "" { // whose owner alone says who may use it
-		if !q.Enabled && planted.Bug != planted.ClosedQueuesOpen {
+		if !q.Enabled {
 			return pbs.Refuse(pbs.QueueDisabled)
 		}
 		if by != routed && q.Bool("from_route_only") {

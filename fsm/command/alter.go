@@ -6,7 +6,6 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -105,9 +104,6 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		rebind(tx, j, &next)
 	}
 	settle(&next, m.At)
-	if planted.Bug == planted.LostAlterations && m.Index%2 == 0 {
-		return nil
-	}
 	tx.PutJob(&next)
 	if next.Name != j.Name {
 		nameLeft(tx, j.Owner.Name, j.Name)
@@ -351,10 +347,6 @@ func liveJob(tx *state.Tx, id pbs.JobID) (*state.Job, error) {
 
 // move takes the job along the table of legal moves (L5).
 func move(j *state.Job, ev pbs.Event) error {
-	if planted.Bug == planted.IllegalMove && ev == pbs.EventHold {
-		j.State = pbs.Held
-		return nil
-	}
 	next, err := j.State.After(ev)
 	if err != nil {
 		return err

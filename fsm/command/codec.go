@@ -9,7 +9,6 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 )
 
 // The wire forms of an entry. The numbers and orders are on disk in every cluster.
@@ -121,9 +120,6 @@ func Decode(b []byte) (Entry, error) {
 			p.body = bodyHash(wp.Commands)
 		}
 		for k, wc := range wp.Commands {
-			if planted.Bug == planted.UnknownIsSkipped && kinds[wc.Kind] == nil {
-				wc.Kind, wc.Body = numbers[reflect.TypeOf(new(TimeTick))], cbor.RawMessage{0xa0}
-			}
 			c, err := decodeCommand(wc)
 			if err != nil {
 				return Entry{}, err

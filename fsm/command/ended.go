@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
@@ -45,7 +44,7 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if j.Is(c.RunCount) && j.Sister(c.Source.Host) {
 		return sisterEnded(tx, j, c.Source.Host)
 	}
-	if !j.Live() || (!j.Is(c.RunCount) || j.Run.MS != c.Source.Host) && planted.Bug != planted.OldRunsCount {
+	if !j.Live() || !j.Is(c.RunCount) || j.Run.MS != c.Source.Host {
 		confirmEnd(tx, j, state.HostRun{Host: c.Source.Host, RunCount: c.RunCount})
 		return nil
 	}

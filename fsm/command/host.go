@@ -5,7 +5,6 @@ import (
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
@@ -268,8 +267,5 @@ func (c *HostDown) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	tellLoss(tx, c.Host)
 	confirmIdle(tx, c.Host)
 	tx.Emit(state.Event{Kind: state.HostWentDown, Object: string(c.Host), Text: c.Reason})
-	if planted.Bug == planted.RequeueOnSilence {
-		return giveUpHost(tx, m, &next, "it is silent", &state.Result{})
-	}
 	return nil
 }

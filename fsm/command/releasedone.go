@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
@@ -57,7 +56,7 @@ func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error 
 	tx.Emit(state.Event{Kind: state.JobPhaseBegan, Job: &next})
 	live := setOf(run.LiveSisters())
 	for _, h := range r.Released {
-		if h.Left && (!live[h.Host] || planted.Bug == planted.HeldIsFree) { // its part is over already
+		if h.Left && !live[h.Host] { // its part is over already
 			now, _ := tx.Job(j.ID)
 			if err := vacate(tx, now, h.Host); err != nil {
 				return err

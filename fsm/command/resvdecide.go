@@ -6,7 +6,6 @@ import (
 
 	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -150,7 +149,7 @@ func vacant(tx *state.Tx, r *state.Reservation, n int, text string) error {
 // are to have, in their time (L15).
 func serverHas(tx *state.Tx, r *state.Reservation, occurrences int) error {
 	holds := tx.ServerHolds(r.Resources, r.ID)
-	if holds == nil || planted.Bug == planted.DoubleBooking {
+	if holds == nil {
 		return nil
 	}
 	for n := range occurrences {
@@ -174,10 +173,10 @@ func vacantOn(tx *state.Tx, r *state.Reservation, n int, order []pbs.VnodeName, 
 			return pbs.Refuse(pbs.UnknownNode)
 		}
 		hold := state.Hold{From: max(from, tx.Now()), Until: until, Items: sums[name], Alone: claim.AloneOn(v)}
-		if short := tx.Overbooked(v, hold, own); short != nil && planted.Bug != planted.DoubleBooking {
+		if short := tx.Overbooked(v, hold, own); short != nil {
 			return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", name, short.Error())
 		}
-		if tx.HostInUse(v, hold.From) && planted.Bug != planted.DoubleBooking {
+		if tx.HostInUse(v, hold.From) {
 			return pbs.Errorf(pbs.ResourceBusy, "vnode %s: a job has its host", name)
 		}
 		if !claim.HostAloneOn(v) {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/state"
 )
 
@@ -69,9 +68,6 @@ func runProposal(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {
 		return Outcome{Refusal: err}, nil
 	}
 	out, events := runCommands(s, m, p)
-	if planted.Bug == planted.ForgottenRequests {
-		return out, events
-	}
 	tx := s.Tx()
 	tx.Remember(&state.Request{Asker: Requester(p.Asker), ID: p.ID, Body: p.body, Result: out.Result, Refusal: out.Refusal})
 	s.Commit(tx)

@@ -5,7 +5,6 @@ import (
 
 	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -233,7 +232,7 @@ func (c *slotCounter) next(tx *state.Tx, host pbs.HostName) uint32 {
 
 // charge adds the run to its vnode if it fits there (L3).
 func charge(tx *state.Tx, j *state.Job, s *share) error {
-	if short := tx.ShortFor(s.vnode, s.held.Reservation, s.held.Items, state.Promised{}); short != nil && planted.Bug != planted.OverCommit {
+	if short := tx.ShortFor(s.vnode, s.held.Reservation, s.held.Items, state.Promised{}); short != nil {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", s.vnode.Name, short.Error())
 	}
 	if err := leavesPromised(tx, j, s.vnode, s.held); err != nil {
@@ -271,7 +270,7 @@ func leavesPromised(tx *state.Tx, j *state.Job, v *state.Vnode, held state.Vnode
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: others of its host are reserved", v.Name)
 	}
 	own := func(p *state.Promise) bool { return held.Reservation != "" && p.Reservation.ID == held.Reservation }
-	if short := tx.Overbooked(v, hold, own); short != nil && planted.Bug != planted.OverCommit {
+	if short := tx.Overbooked(v, hold, own); short != nil {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is reserved: %s", v.Name, short.Error())
 	}
 	return nil

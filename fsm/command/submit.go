@@ -6,7 +6,6 @@ import (
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -88,11 +87,6 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if err != nil {
 		return err
 	}
-	if planted.Bug == planted.MapOrder {
-		for n := range map[pbs.Time]bool{1: true, 2: true, 3: true} {
-			j.Eligible = n // the last one wins
-		}
-	}
 	settle(j, m.At)
 	if why != nil { // as PBS: it is queued, and at once deleted
 		j.State, j.Substate, j.Eligible = pbs.Held, pbs.SubDependent, 0
@@ -138,7 +132,7 @@ func submitQueue(tx *state.Tx, name pbs.QueueName) (*state.Queue, error) {
 	if !ok {
 		return nil, pbs.Refuse(pbs.UnknownQueue)
 	}
-	if !q.Enabled && planted.Bug != planted.ClosedQueuesOpen {
+	if !q.Enabled {
 		return nil, pbs.Refuse(pbs.QueueDisabled)
 	}
 	return q, nil

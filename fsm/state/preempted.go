@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 )
 
 // A Preemption is how the scheduler takes from a run what it has, for another job.
@@ -55,9 +54,6 @@ func (t *tables) WaysOf(j *Job) []Way {
 // job, for then the first time was of no use.
 func (t *tables) MayMakeWay(j, first *Job) bool {
 	ways := t.WaysOf(j)
-	if planted.Bug == planted.EndlessPreemption {
-		return true
-	}
 	return len(ways) < mostWays && !slices.Contains(ways, Way{first.ID, first.Turn()})
 }
 

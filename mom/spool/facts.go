@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/planted"
 )
 
 // A Fact is something that happened to a task. It is kept until a commit has
@@ -145,9 +144,6 @@ func (s *Spool) Pending(limit int) ([]Fact, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	facts := slices.Clone(s.facts[:min(limit, len(s.facts))])
-	if planted.Bug == planted.FactsForgotten {
-		s.facts = s.facts[len(facts):]
-	}
 	return facts, s.changed
 }
 

@@ -8,8 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-
-	"rampart/fsm/planted"
 )
 
 // A Refusal is the answer to an order that was not accepted.
@@ -81,13 +79,10 @@ func (s *Spool) Orders(epoch, term, lowestOpen uint64) error {
 func (s *Spool) Answered(order uint64) (answer *Refusal, answered, void bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if order < s.memory.LowestOpen && planted.Bug != planted.VoidOrders {
+	if order < s.memory.LowestOpen {
 		return nil, false, true
 	}
 	answer, answered = s.memory.Answers[order]
-	if planted.Bug == planted.OrdersTwice {
-		return nil, false, false
-	}
 	return answer, answered, !answered && order < s.memory.Highest
 }
 

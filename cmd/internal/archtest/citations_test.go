@@ -3,7 +3,6 @@ package archtest
 import (
 	"go/parser"
 	"go/token"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rampart/chaos/planted"
 )
 
 const root = "../../.."
@@ -184,6 +185,13 @@ func TestCitationsLeadSomewhere(t *testing.T) {
 	}
 }
 
+// Each planted bug has its place in the source as it is.
+func TestPlantedBugsFit(t *testing.T) {
+	if _, err := planted.Sources(root); err != nil {
+		t.Error(err)
+	}
+}
+
 // The page of the laws names tests, judges and planted bugs that exist, and every planted bug.
 func TestLawsNameWhatThereIs(t *testing.T) {
 	laws := read(t, "docs/laws.md")
@@ -201,18 +209,15 @@ func TestLawsNameWhatThereIs(t *testing.T) {
 			t.Errorf("docs/laws.md names check.%s, which is gone", m[1])
 		}
 	}
-	planted := map[string]bool{}
-	for _, m := range regexp.MustCompile(`= "([a-z_]+)"`).FindAllStringSubmatch(read(t, "fsm/planted/doc.go"), -1) {
-		planted[m[1]] = true
-	}
-	for bug := range maps.Keys(planted) {
+	bugs := planted.Bugs()
+	for _, bug := range bugs {
 		if !strings.Contains(laws, "`"+bug+"`") {
 			t.Errorf("docs/laws.md does not name the planted bug %s", bug)
 		}
 	}
 	for _, line := range regexp.MustCompile(`(?m)^- Planted: (.*)$`).FindAllStringSubmatch(laws, -1) {
 		for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(line[1], -1) {
-			if !planted[m[1]] {
+			if !slices.Contains(bugs, m[1]) {
 				t.Errorf("docs/laws.md names the bug %s, which nobody plants", m[1])
 			}
 		}
