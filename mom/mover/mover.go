@@ -57,6 +57,10 @@ func (m *Mover) Do(ctx context.Context, e files.Transfer) (files.Moved, error) {
 	if e.Host == "" {
 		return m.local(ctx, e)
 	}
+	pauses := pauses
+	if earlier(e) {
+		pauses = pauses[:1] // the job waits for it, and starts without it
+	}
 	for attempt := 0; ; attempt++ {
 		moved, err := m.once(ctx, e)
 		switch {
@@ -71,6 +75,9 @@ func (m *Mover) Do(ctx context.Context, e files.Transfer) (files.Moved, error) {
 		}
 	}
 }
+
+// earlier reports whether a transfer is of what an earlier run has written.
+func earlier(e files.Transfer) bool { return e.Output && !e.Out }
 
 // final reports whether an error would come again.
 func final(err error) bool {
@@ -90,15 +97,14 @@ func (m *Mover) once(ctx context.Context, e files.Transfer) (files.Moved, error)
 	if err != nil {
 		return files.Moved{}, fmt.Errorf("ask where %s is: %w", e.Host, err)
 	}
-	earlier := e.Output && !e.Out // which nobody else can find
 	switch {
-	case at.Msg.GetAddress() == "" && earlier:
+	case at.Msg.GetAddress() == "" && earlier(e): // nobody else can find it
 		return files.Moved{}, &files.Error{Reason: e.Host + " is not in the cluster"}
 	case at.Msg.GetAddress() == "":
 		return m.scp(ctx, e)
 	}
 	moved, err := m.byDaemon(ctx, m.client(at.Msg), e)
-	if connect.CodeOf(err) == connect.CodeUnimplemented && !earlier { // nobody there can act as the owner
+	if connect.CodeOf(err) == connect.CodeUnimplemented && !earlier(e) { // nobody there can act as the owner
 		return m.scp(ctx, e)
 	}
 	return moved, err

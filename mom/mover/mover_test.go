@@ -176,6 +176,11 @@ func TestDo_EarlierOutput(t *testing.T) {
 				t.Errorf("%s: %v", there, err)
 			}
 		}
+		p.net.Host("hostb").Crash()
+		began := time.Now()
+		if _, err := p.mover.Do(t.Context(), e); !errors.Is(err, files.ErrUnreachable) || time.Since(began) > 15*time.Second {
+			t.Errorf("of a host that is dead: %v after %s", err, time.Since(began))
+		}
 		e.Host = "elsewhere"
 		if _, err := p.mover.Do(t.Context(), e); err == nil || !strings.Contains(err.Error(), "not in the cluster") {
 			t.Errorf("elsewhere: %v", err)
