@@ -57,6 +57,7 @@ func burdened(name string, faults ...fault.Step) Scenario {
 // burdens draws what goes wrong while load suspends jobs.
 func burdens(seed uint64) Scenario {
 	s := burdened(fmt.Sprintf("schedule %d", seed))
+	s.Checks = s.Checks[:len(s.Checks)-1] // what is drawn may suspend nobody
 	s.World.Servers = replicas(seed)
 	faults := fault.Profile{
 		Span: 20 * time.Second, Least: 1, Most: 3, Moms: s.World.Moms, Longest: 5 * time.Second, Followers: s.World.Servers - 1,
