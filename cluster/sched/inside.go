@@ -5,6 +5,7 @@ import (
 
 	"rampart/cluster/sched/calendar"
 	"rampart/fsm/alloc"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -250,6 +251,9 @@ func (c *cycle) tryInside(j *state.Job, id pbs.JobID, cl *class, in *inside) boo
 	if c.waiting < c.exact && !c.mute() {
 		c.logConsidered(j, id)
 	}
+	if c.moves(in.of) {
+		return false // the next cycle sees its other vnodes
+	}
 	why, tried := c.reasons[cl]
 	if !tried {
 		if wait, reached := c.reachedInside(j, id); reached {
@@ -270,6 +274,11 @@ func (c *cycle) tryInside(j *state.Job, id pbs.JobID, cl *class, in *inside) boo
 	}
 	c.explain(j, why.wait)
 	return false
+}
+
+// moves reports whether the cycle gives a reservation its vnodes anew: they are others when its starts are carried out.
+func (c *cycle) moves(r *state.Reservation) bool {
+	return slices.ContainsFunc(c.plan.Decisions, func(d *command.DecideReservation) bool { return d.Reservation == r.ID && d.Why == "" })
 }
 
 // reachedInside is reached for a job of a reservation, which heeds the limits of its queue alone.

@@ -18,7 +18,7 @@ import (
 // Whatever happens, the calendars that a planner keeps are those that one would read anew.
 func TestProperty_CalendarsAreKept(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		c := newClock(t)
+		c := &clock{newBench(r), start}
 		for i := range 3 {
 			name := fmt.Sprintf("host%c", 'a'+i)
 			c.host(name, fmt.Sprintf("%s:ncpus=%d", name, rapid.IntRange(1, 6).Draw(r, "ncpus")))
