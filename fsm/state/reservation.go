@@ -180,6 +180,24 @@ func (tx *Tx) PutReservation(r *Reservation) {
 	old, delta := tx.reservations.put(r)
 	tx.digest += delta
 	tx.indexReservation(old, r)
+	if old != nil && (old.State == pbs.ResvDegraded || old.Substate == pbs.ResvDegraded) && r.Well() {
+		tx.touchPromised(r)
+	}
+}
+
+// touchPromised has the vnodes of all occurrences of a reservation looked at again: of later ones there may be less than is promised, now
+// that it counts again.
+func (tx *Tx) touchPromised(r *Reservation) {
+	last := ""
+	for _, o := range r.Occurrences {
+		if o.Nodes == last {
+			continue
+		}
+		last = o.Nodes
+		for _, s := range tx.booked(o.Nodes) {
+			tx.touchVnode(s.vnode)
+		}
+	}
 }
 
 // DeleteReservation removes one that is over. Its queue is the caller's to remove.
