@@ -218,7 +218,7 @@ func (w *world) addShare(vn *state.Vnode, res alloc.Reserved) {
 		}
 	}
 	h.jobs += n.jobs
-	n.usable = idleEnough(vn) && !n.alone
+	n.usable = idleEnough(vn) && vn.UsableFor(res.Reservation) // what ends may have it to itself still, beyond its time
 }
 
 // real returns what a reservation has of a vnode that the vnode really has: a maintenance, and one that was altered by force,

@@ -21,11 +21,11 @@ import (
 // A reservation of one chunk is denied only if no vnode has it.
 func TestProperty_NothingIsPromisedTwice(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		c := newClock(t)
+		c := &clock{newBench(r), start}
 		for i := range 3 {
 			name := fmt.Sprintf("host%c", 'a'+i)
 			offer := func(vnode string) string {
-				sharing := rapid.SampledFrom([]string{"default_shared", "default_shared", "default_shared", "ignore_excl"}).Draw(r, "sharing")
+				sharing := rapid.SampledFrom([]string{"default_shared", "default_shared", "default_shared", "default_excl", "default_exclhost", "force_excl", "force_exclhost", "ignore_excl"}).Draw(r, "sharing")
 				return fmt.Sprintf("%s:ncpus=%d,mem=%dgb,sharing=%s", vnode, rapid.IntRange(1, 6).Draw(r, "ncpus"), rapid.IntRange(1, 6).Draw(r, "mem"), sharing)
 			}
 			vnodes := []string{offer(name)}
