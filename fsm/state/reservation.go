@@ -180,7 +180,7 @@ func (tx *Tx) PutReservation(r *Reservation) {
 	old, delta := tx.reservations.put(r)
 	tx.digest += delta
 	tx.indexReservation(old, r)
-	if old != nil && (old.State == pbs.ResvDegraded || old.Substate == pbs.ResvDegraded) && r.Well() {
+	if old != nil && old.State != pbs.ResvUnconfirmed && !old.Well() && r.Well() {
 		tx.touchPromised(r)
 	}
 }

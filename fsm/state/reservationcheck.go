@@ -88,7 +88,7 @@ func (t *tables) shortOf(v *Vnode, all []*Promise) error {
 		var alone pbs.ReservationID
 		held := 0
 		for _, p := range under {
-			if held++; p.AloneOn(v) && p.Reservation.Claim().Asked() { // what the vnode says for itself may be newer than the promise
+			if held++; p.AloneOn(v) {
 				alone = p.Reservation.ID
 			}
 			if more, err := resource.Add(sum, v.Own(p.Items), t); err == nil {

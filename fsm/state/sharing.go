@@ -37,11 +37,6 @@ type Claim struct {
 // Claim returns the reservation's claim on its vnodes.
 func (r *Reservation) Claim() Claim { return Claim{r.Placement(), r.Maintenance()} }
 
-// Asked reports whether the reservation wants its vnodes to itself, whatever they say.
-func (c Claim) Asked() bool {
-	return c.maintenance || c.place.Sharing == spec.Exclusive || c.place.Sharing == spec.ExclusiveHost
-}
-
 // AloneOn reports whether the vnode is for nobody else.
 func (c Claim) AloneOn(v *Vnode) bool { return c.maintenance || v.AloneFor(c.place) }
 
