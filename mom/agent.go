@@ -43,7 +43,8 @@ func (m *Mom) Ping(_ context.Context, r *connect.Request[api.PingRequest]) (*con
 }
 
 // Deliver takes orders: each is on disk before it is answered, done before is answered
-// as before, and one that is not open any more is refused (L9).
+// as before, and one that is not open any more is refused (L9). Behind an order that the disk leaves
+// undone only runs that cannot be saved either are answered: their jobs are to go elsewhere (L14).
 func (m *Mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest]) (*connect.Response[api.DeliverReply], error) {
 	l := m.running()
 	if l == nil || !l.known() {
@@ -67,15 +68,19 @@ func (m *Mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest
 	reply, fresh := &api.DeliverReply{}, make(map[uint64]*spool.Refusal)
 	saved := m.runJobs(l, req.GetOrders(), lapse)
 	var undone error
+	below := spool.NoneOpen
 	for _, o := range req.GetOrders() {
+		if undone != nil && !unsaved(saved[o.GetId()]) {
+			continue
+		}
 		a, err := m.answer(ctx, l, o, saved, fresh)
 		if err != nil { // not refused, but not done either: it comes again
-			undone = fmt.Errorf("order %d: %w", o.GetId(), err)
-			break
+			undone, below = fmt.Errorf("order %d: %w", o.GetId(), err), o.GetId()
+			continue
 		}
 		reply.Answers = append(reply.Answers, a)
 	}
-	err := l.spool.Answer(req.GetEpoch(), fresh)
+	err := l.spool.Answer(req.GetEpoch(), fresh, below)
 	switch {
 	case m.void(err):
 		return nil, connect.NewError(connect.CodeFailedPrecondition, err)
@@ -178,6 +183,12 @@ func (m *Mom) answer(ctx context.Context, l *life, o *api.Order, saved map[uint6
 		m.accounted(a, before)
 	}
 	return a, nil
+}
+
+// unsaved reports whether a run was refused because the disk does not take it.
+func unsaved(err error) bool {
+	refusal, ok := errors.AsType[*pbs.Error](err)
+	return ok && refusal.Code == pbs.SystemError
 }
 
 // obey carries an order out. An error that is no refusal leaves the order undone.

@@ -249,6 +249,29 @@ func TestRunJob_FullDisk(t *testing.T) {
 	})
 }
 
+// An order that a full disk leaves undone does not hold up the refusals of the runs behind it: their jobs go elsewhere (L14).
+func TestDeliver_FullDiskRefusesRunsBehindAnother(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.up()
+		kill, run, later := w.kill("1.srv", 0, true), w.run("2.srv", "sleep 1"), w.kill("3.srv", 0, true)
+		w.setFull(true)
+		reply, err := w.tryDeliver(w.term, kill.GetId(), kill, run, later)
+		if err != nil || len(reply.GetAnswers()) != 1 {
+			t.Fatalf("answers %v, %v", reply, err)
+		}
+		if a := reply.GetAnswers()[0]; a.GetOrder() != run.GetId() || a.GetRefusal() == nil {
+			t.Errorf("answer %v", a)
+		}
+		w.setFull(false)
+		a := w.deliver(kill, run, later)
+		if a[0].GetRefusal() != nil || a[1].GetRefusal() == nil || a[2].GetRefusal() != nil {
+			t.Errorf("with space again: %v", a)
+		}
+		w.wants("1.srv", "1 never -4")
+		w.wants("3.srv", "1 never -4")
+	})
+}
+
 // A delivery that was held up arrives after the one that ended its run (L2).
 func TestDeliver_OvertakenRunStartsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

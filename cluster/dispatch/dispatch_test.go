@@ -378,6 +378,26 @@ func TestDispatcher_DeadMomHoldsUpNobody(t *testing.T) {
 	})
 }
 
+// A mom that leaves an order undone is asked at once about a run that comes after it: its job may have to go elsewhere (L14).
+func TestDispatcher_NewRunCutsTheBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeader(t)
+		all := newMoms(l, "hosta")
+		all["hosta:15002"].down = true
+		start(t, dispatch.New(options(l, all)).Run)
+		l.run("hosta")
+		time.Sleep(time.Minute) // the backoff is at its longest
+		synctest.Wait()
+		all["hosta:15002"].set(false)
+		l.run("hosta")
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		if n := l.open("hosta"); n != 0 {
+			t.Errorf("%d orders open", n)
+		}
+	})
+}
+
 func TestDispatcher_RefusedRunIsQueuedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLeader(t)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 )
@@ -86,10 +87,13 @@ func (s *Spool) Answered(order uint64) (answer *Refusal, answered, void bool) {
 	return answer, answered, !answered && order < s.memory.Highest
 }
 
-// Answer remembers the answers to orders of the epoch, in one write. When the disk does
-// not take them the refusals are remembered while the mom lives, so that they may be
-// given all the same: a full disk must be able to say so.
-func (s *Spool) Answer(epoch uint64, answers map[uint64]*Refusal) error {
+// NoneOpen is the undone order of a delivery that was carried out whole.
+const NoneOpen uint64 = math.MaxUint64
+
+// Answer remembers the answers to orders of the epoch, in one write. The undone order and those above it that have
+// no answer are not passed over: they come again. When the disk does not take the answers the refusals are remembered
+// while the mom lives, so that they may be given all the same: a full disk must be able to say so.
+func (s *Spool) Answer(epoch uint64, answers map[uint64]*Refusal, undone uint64) error {
 	if len(answers) == 0 {
 		return nil
 	}
@@ -103,7 +107,9 @@ func (s *Spool) Answer(epoch uint64, answers map[uint64]*Refusal) error {
 	maps.Copy(next.Answers, s.memory.Answers)
 	maps.Copy(next.Answers, answers)
 	for order := range answers {
-		next.Highest = max(next.Highest, order)
+		if order < undone {
+			next.Highest = max(next.Highest, order)
+		}
 	}
 	err := s.rememberLocked(next)
 	if err != nil {

@@ -279,7 +279,7 @@ func TestOrders_AnswersEpochTermLowest(t *testing.T) {
 	step("before the registration", s.Orders(7, 1, 1), ErrNewEpoch)
 	step("enter", s.EnterEpoch(7), nil)
 	step("first", s.Orders(7, 3, 1), nil)
-	step("answer", s.Answer(7, map[uint64]*Refusal{1: nil, 2: {Code: 15016, Message: "no"}}), nil)
+	step("answer", s.Answer(7, map[uint64]*Refusal{1: nil, 2: {Code: 15016, Message: "no"}}, NoneOpen), nil)
 	step("earlier term", s.Orders(7, 2, 1), ErrOldTerm)
 	s = open(t, Options{Home: home})
 	if r, answered, forgotten := s.Answered(2); !answered || forgotten || r == nil || r.Code != 15016 {
@@ -313,7 +313,7 @@ func TestCrash_EveryPoint(t *testing.T) {
 		"order":  func(s *Spool) error { return s.SaveTask(key("1.srv", 1), record{"new"}, true) },
 		"task":   func(s *Spool) error { return s.SaveTask(key("1.srv", 1), record{"new"}, false) },
 		"fact":   func(s *Spool) error { return s.Append(Fact{Task: key("1.srv", 1), Ended: &Ended{ExitStatus: 1}}) },
-		"answer": func(s *Spool) error { return s.Answer(7, map[uint64]*Refusal{1: nil}) },
+		"answer": func(s *Spool) error { return s.Answer(7, map[uint64]*Refusal{1: nil}, NoneOpen) },
 		"drop":   func(s *Spool) error { return s.Drop(key("1.srv", 1)) },
 		"script": func(s *Spool) error {
 			return s.SaveScript(key("1.srv", 1), func(w io.Writer) error {
@@ -398,7 +398,7 @@ func checkWhole(t *testing.T, what, home string) {
 func TestAnswered_PassedOverIsVoid(t *testing.T) {
 	home := t.TempDir()
 	s := open(t, Options{Home: home, NoSync: true})
-	if err := errors.Join(s.EnterEpoch(7), s.Orders(7, 1, 1), s.Answer(7, map[uint64]*Refusal{1: nil, 3: nil})); err != nil {
+	if err := errors.Join(s.EnterEpoch(7), s.Orders(7, 1, 1), s.Answer(7, map[uint64]*Refusal{1: nil, 3: nil}, NoneOpen)); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, Options{Home: home, NoSync: true})
@@ -427,7 +427,7 @@ func TestAnswer_FullDiskRemembersRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	full = true
-	if err := s.Answer(7, map[uint64]*Refusal{1: nil, 2: {Message: "no"}}); err == nil {
+	if err := s.Answer(7, map[uint64]*Refusal{1: nil, 2: {Message: "no"}}, NoneOpen); err == nil {
 		t.Error("a full disk was not told")
 	}
 	if _, answered, void := s.Answered(1); answered || void {

@@ -20,7 +20,7 @@ func TestDelivery_OneSync(t *testing.T) {
 		t.Fatal(err)
 	}
 	syncs = 0
-	if err := errors.Join(s.Orders(7, 2, 5), s.SaveTask(k, record{"released"}, true), s.Answer(7, map[uint64]*Refusal{5: nil})); err != nil {
+	if err := errors.Join(s.Orders(7, 2, 5), s.SaveTask(k, record{"released"}, true), s.Answer(7, map[uint64]*Refusal{5: nil}, NoneOpen)); err != nil {
 		t.Fatal(err)
 	}
 	if syncs != 1 {
@@ -33,7 +33,7 @@ func TestDelivery_OneSync(t *testing.T) {
 func TestOpen_TornOrders(t *testing.T) {
 	home := t.TempDir()
 	s := open(t, Options{Home: home})
-	if err := errors.Join(s.EnterEpoch(7), s.Orders(7, 3, 1), s.Answer(7, map[uint64]*Refusal{1: nil})); err != nil {
+	if err := errors.Join(s.EnterEpoch(7), s.Orders(7, 3, 1), s.Answer(7, map[uint64]*Refusal{1: nil}, NoneOpen)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(s.recentPath())
