@@ -66,7 +66,7 @@ type Consumers struct {
 	Each  bool     `cbor:"2,keyasint,omitempty"`
 }
 
-// Counts reports whether the use of somebody counts. Who belongs to one of the groups is counted as a member.
+// Counts reports whether the use of somebody counts. Who belongs to one of the groups is counted as a member, unless he is excluded.
 func (c Consumers) Counts(name string, groups ...string) bool {
 	if len(c.Names) == 0 {
 		return true
@@ -82,7 +82,7 @@ func (c Consumers) Counts(name string, groups ...string) bool {
 			member = member || n == name || slices.Contains(groups, n)
 		}
 	}
-	return member || all && !excluded
+	return (member || all) && !excluded
 }
 
 // A Quantity is an amount of a resource.

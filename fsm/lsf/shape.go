@@ -38,7 +38,7 @@ const MaxSlots = 1 << 17
 func SiteOf(defs []resource.Def) resreq.Site {
 	site := resreq.Site{Resources: map[string]resreq.Resource{}}
 	for _, def := range defs {
-		if !resreq.ValidName(def.Name) || def.Flags&resource.Invisible != 0 {
+		if !resreq.ValidName(def.Name) && def.Name != idle || def.Flags&resource.Invisible != 0 {
 			continue
 		}
 		r := resreq.Resource{Name: def.Name, Kind: resreq.Text, Shared: !def.AtHost()}

@@ -130,7 +130,7 @@ func (c *Config) SlotRules(queues []QueueSlots) []SlotRule {
 		}
 	}
 	for _, l := range c.Limits {
-		r := SlotRule{Reason: limitReason("slot", l.wide()), Users: l.Users, Queues: l.Queues, Hosts: l.Hosts, Projects: l.Projects, EachHost: l.Hosts.Each}
+		r := SlotRule{Reason: limitReason("slot", l.wide()), Users: l.Users, Queues: l.Queues, Hosts: c.members(l.Hosts), Projects: l.Projects, EachHost: l.Hosts.Each}
 		for _, q := range l.Quantities {
 			of := r
 			of.Resource, of.Reason, of.amount = q.Resource, limitReason(q.Resource, l.wide()), q.Amount
@@ -147,6 +147,20 @@ func (c *Config) SlotRules(queues []QueueSlots) []SlotRule {
 		}
 	}
 	return all
+}
+
+// members returns the hosts of a limit with those of the host groups and compute units that it names in the place of these.
+func (c *Config) members(hosts Consumers) Consumers {
+	if !slices.ContainsFunc(hosts.Names, func(name string) bool {
+		_, group := c.group(strings.TrimPrefix(name, "~"))
+		return group
+	}) {
+		return hosts
+	}
+	if hosts.Names = c.HostChoice(hosts.Names).Words(); len(hosts.Names) == 0 {
+		hosts.Names = []string{"~" + AllHosts} // a limit of nobody, not of all
+	}
+	return hosts
 }
 
 // wide reports whether a limit is for the whole cluster.

@@ -67,6 +67,33 @@ func TestSlotRules(t *testing.T) {
 	}
 }
 
+// A limit may name host groups and compute units, and who is excluded is so also from a group that is named.
+func TestSlotRules_Groups(t *testing.T) {
+	n := int64(1)
+	c := &Config{
+		HostGroups: []HostGroup{{Name: "fast", Members: []string{"h1", "h2"}}, {Name: "most", Members: []string{AllHosts, "~fast"}}, {Name: "gone", Members: []string{"~h1"}}},
+		Units:      []Unit{{Name: "rack1", Type: "rack", Members: []string{"h3"}}},
+	}
+	for words, want := range map[string]string{
+		"fast": "h1 h2", "fast ~h2": "h1", "h4 rack1": "h3 h4", "most": "h3 h4", "all ~fast": "h3 h4", "gone": "", "h1 ~h1": "", "h4": "h4",
+	} {
+		c.Limits = []Limit{{Hosts: Consumers{Names: strings.Fields(words)}, Slots: &n}}
+		rule := c.SlotRules(nil)[0]
+		var on []string
+		for _, h := range []string{"h1", "h2", "h3", "h4"} {
+			if _, bounded := rule.Most(h, 4); bounded {
+				on = append(on, h)
+			}
+		}
+		if got := strings.Join(on, " "); got != want || rule.Wide() {
+			t.Errorf("%s bounds %q, want %q", words, got, want)
+		}
+	}
+	if (Consumers{Names: []string{"staff", "~u1"}}).Counts("u1", "staff") {
+		t.Error("u1 counts, who is excluded from his group")
+	}
+}
+
 // What the scheduler says of hosts the commands find again.
 func TestLimitAt(t *testing.T) {
 	many := make([]string, 20)

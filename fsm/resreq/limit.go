@@ -44,7 +44,7 @@ func ParseLimits(text string, site Site) (limits Limits, invalid []string) {
 
 func parseLimit(resource, bounds string, site Site) (l Limit, ok bool) {
 	r, known := site.Resource(resource)
-	if !known || !r.Consumable {
+	if !known || !site.Reservable(r) {
 		return Limit{}, false
 	}
 	l.Resource = r.Name

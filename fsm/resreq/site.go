@@ -68,6 +68,16 @@ func (s Site) Resource(name string) (Resource, bool) {
 	return r, ok
 }
 
+// idle is the time for which nobody has typed, which no job takes of: rusage may name it so that what asks for some of it
+// is told what to ask for instead, and a limit on it bounds nothing, unless the site has a resource of that name.
+const idle = "it"
+
+// Reservable reports whether jobs can hold some of a resource.
+func (s Site) Reservable(r Resource) bool {
+	own, has := s.Resources[r.Name]
+	return r.Consumable && (r.Name != idle || has && own.Consumable)
+}
+
 // maxName bounds the name of a resource.
 const maxName = 39
 

@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -153,6 +154,41 @@ func TestRead_Problems(t *testing.T) {
 			"File lsb.hosts in section HostGroup ending at line 9: GROUP_MEMBER of host group d is h+1, expected hosts and other groups, all, and ~name for those that are none; ignored",
 			at("4") + "HOSTS of queue q: b!: expected a host, a host group, all or others, with ~ before it or +N behind it; ignored",
 		}, false},
+		{"no number", []Named{queue("QJOB_LIMIT = x\nUJOB_LIMIT = 3\nUJOB_LIMIT = 4\nHJOB_LIMIT = -\nBACKFILL = maybe"), {"lsb.hosts", "Begin Host\nHOST_NAME MXJ JL/U\nhosta x y\nhosta 1 1\nEnd Host"}}, []string{
+			"File lsb.hosts in section Host ending at line 5: MXJ is x, expected a number from 0 on; ignored",
+			"File lsb.hosts in section Host ending at line 5: JL/U is y, expected a number from 0 on; ignored",
+			"File lsb.hosts in section Host ending at line 5: host hosta is there twice; ignored",
+			at("8") + "keyword UJOB_LIMIT is there twice; the last one counts",
+			at("8") + "QJOB_LIMIT is x, expected a number from 0 on; ignored",
+			at("8") + "BACKFILL is maybe, expected Y or N; ignored",
+		}, false},
+		{"consumers", []Named{queue(""), {"lsb.resources", "Begin Limit\nNAME = a\nUSERS = (u1\nSLOTS = 1\nEnd Limit\nBegin Limit\nNAME = b\nQUEUES = q nosuch\nSLOTS = x\nSLOTS_PER_PROCESSOR = 1\nRESOURCE = [it,3] [swap, 4G][mem,5x] tmp,3\nEnd Limit"}}, []string{
+			"File lsb.resources in section Limit ending at line 5: USERS is (u1, expected names, all and ~name; ignored",
+			"File lsb.resources in section Limit ending at line 5: limit a has no consumers that can be read; ignored",
+			"File lsb.resources in section Limit ending at line 12: SLOTS is x, expected a number from 0 on; ignored",
+			"File lsb.resources in section Limit ending at line 12: resource it of a limit is not a numeric consumable resource; ignored",
+			"File lsb.resources in section Limit ending at line 12: the limit of mem is 5x, expected a number; ignored",
+			"File lsb.resources in section Limit ending at line 12: RESOURCE is [it,3] [swap, 4G][mem,5x] tmp,3, expected [resource,amount]; ignored",
+			"File lsb.resources in section Limit ending at line 12: SLOTS_PER_PROCESSOR without PER_HOST or HOSTS; ignored",
+			"File lsb.resources: limit b is for queue nosuch, which is no queue",
+		}, false},
+		{"resources", []Named{
+			queue(""),
+			{"lsf.conf", "LSF_LOGDIR=/x\nrubbish"},
+			{"lsf.shared", "Begin Resource\nRESOURCENAME TYPE INTERVAL CONSUMABLE RELEASE\nx Numeric 5m maybe maybe\nEnd Resource"},
+			{"lsf.cluster", "Begin ResourceMap\nRESOURCENAME LOCATION\nx (2@[h1 h2] 3@[others] 4@[h2])\nx (5@[all])\nEnd ResourceMap"},
+		}, []string{
+			`File lsf.conf: line 2 is "rubbish", expected NAME=value; ignored`,
+			"File lsf.shared in section Resource ending at line 4: INTERVAL is 5m, expected a positive number; ignored",
+			"File lsf.shared in section Resource ending at line 4: CONSUMABLE is maybe, expected Y or N; ignored",
+			"File lsf.shared in section Resource ending at line 4: RELEASE is maybe, expected Y or N; ignored",
+			"File lsf.cluster in section ResourceMap ending at line 5: [h2] of resource x is for hosts that another instance is for, too; of each host the first counts",
+			"File lsf.cluster in section ResourceMap ending at line 5: [all] of resource x is for hosts that another instance is for, too; of each host the first counts",
+		}, false},
+		{"circles", []Named{queue("HOSTS = c"), {"lsb.hosts", "Begin HostGroup\nGROUP_NAME GROUP_MEMBER\na (b ~h)\nb (c a)\nc (h)\nd (a)\nEnd HostGroup"}}, []string{
+			"File lsb.hosts: host group a is, through its members, a member of itself; ignored",
+			"File lsb.hosts: host group b is, through its members, a member of itself; ignored",
+		}, false},
 		{"contradiction", []Named{queue("RUNLIMIT = 60 30\nmem = 20/100\nPRIORITY = high")}, []string{
 			at("6") + "RUNLIMIT is 60 30, expected a default that is not above the maximum; ignored",
 			at("6") + "mem is 20/100, expected a loadStop that is more load than loadSched; ignored",
@@ -204,6 +240,55 @@ func TestRead_Units(t *testing.T) {
 	_, problems = Read(FilesOf(Named{"lsb.queues", "Begin Queue\nQUEUE_NAME = q\nEnd Queue\n"}, Named{"lsb.params", "Begin Parameters\nCOMPUTE_UNIT_TYPES = host\nEnd Parameters\n"}), Known{})
 	if len(problems) != 1 || !strings.Contains(texts(problems)[0], `"host" cannot be a type of compute units`) {
 		t.Errorf("%q", texts(problems))
+	}
+}
+
+// What is told of as ignored changes nothing: a bound that is no number is none, and not 0.
+func TestRead_IgnoredIsNotSaid(t *testing.T) {
+	read := func(values bool) Configuration {
+		of := func(text string) string {
+			if values {
+				return text
+			}
+			return "()"
+		}
+		c, problems := Read(FilesOf(
+			Named{"lsf.shared", "Begin Resource\nRESOURCENAME TYPE INTERVAL INCREASING CONSUMABLE RELEASE\nx Numeric " + of("5m") + " " + of("maybe") + " " + of("maybe") + " " + of("maybe") + "\nEnd Resource"},
+			Named{"lsb.params", "Begin Parameters\nMBD_SLEEP_TIME = " + of("30s") + "\nJOB_ACCEPT_INTERVAL = " + of("-1") + "\nPG_SUSP_IT = " + of("3m") + "\nRESOURCE_RESERVE_PER_SLOT = " + of("1") + "\nEnd Parameters"},
+			Named{"lsb.hosts", "Begin Host\nHOST_NAME MXJ JL/U r1m\nhosta " + of("4x") + " " + of("-2") + " " + of("1/x") + "\nEnd Host"},
+			Named{"lsb.queues", "Begin Queue\nQUEUE_NAME = q\nQJOB_LIMIT = " + of("4x") + "\nUJOB_LIMIT = " + of("-1") + "\nPJOB_LIMIT = " + of("x") + "\nHJOB_LIMIT = " + of("1.5") + "\nmem = " + of("5/NaN") + "\nEnd Queue"},
+			Named{"lsb.resources", "Begin Limit\nNAME = l\nSLOTS = " + of("10%") + "\nMEM = 5\nSWP = " + of("NaN") + "\nEnd Limit"},
+		), Known{})
+		if told := len(problems); told != 0 && !values || told != 18 && values {
+			t.Errorf("%d problems:\n%s", told, strings.Join(texts(problems), "\n"))
+		}
+		return c
+	}
+	if a, b := read(true), read(false); !reflect.DeepEqual(a, b) {
+		t.Errorf("%+v, want as without the values\n%+v", a, b)
+	}
+}
+
+// Units that have each other's members many times over are read as fast as others.
+func TestRead_DeepUnits(t *testing.T) {
+	types, rows := "", ""
+	for i := range 40 {
+		types += fmt.Sprintf(" t%d", i)
+		for k := range 3 {
+			members := "h"
+			if i > 0 {
+				members = fmt.Sprintf("u%d_0 u%d_1 u%d_2", i-1, i-1, i-1)
+			}
+			rows += fmt.Sprintf("u%d_%d t%d (%s)\n", i, k, i, members)
+		}
+	}
+	c, problems := Read(FilesOf(
+		Named{"lsb.queues", "Begin Queue\nQUEUE_NAME = q\nEnd Queue\n"},
+		Named{"lsb.params", "Begin Parameters\nCOMPUTE_UNIT_TYPES =" + types + "\nEnd Parameters\n"},
+		Named{"lsb.hosts", "Begin ComputeUnit\nNAME TYPE MEMBER\n" + rows + "End ComputeUnit\n"},
+	), Known{})
+	if len(problems) > 0 || len(c.Config.Units) != 120 || !slices.Equal(c.Config.Instances[119].Hosts, []string{"h"}) {
+		t.Errorf("%d units, %v", len(c.Config.Units), texts(problems))
 	}
 }
 

@@ -137,6 +137,11 @@ func (r *reader) mainFile() {
 		return
 	}
 	s := section{path: f.Path}
+	for _, l := range lines(f.Text) {
+		if _, _, ok := assignment(l.text); !ok {
+			r.warn(s, "line %d is %q, expected NAME=value; ignored", l.at, l.text)
+		}
+	}
 	for name, value := range Parameters(f.Text) {
 		switch name {
 		case "LSB_TIME_RESERVE_NUMJOBS":
@@ -146,7 +151,7 @@ func (r *reader) mainFile() {
 			}
 			r.out.Config.TimeReserveJobs = n
 		case "LSF_STRICT_RESREQ":
-			r.out.Config.Strict = r.yes(s, name, value)
+			r.out.Config.Strict = r.yes(s, name, value, false)
 		}
 	}
 }
@@ -174,17 +179,15 @@ func (r *reader) params() {
 			case "MBD_SLEEP_TIME":
 				c.SleepTime = r.positive(s, x)
 			case "JOB_ACCEPT_INTERVAL":
-				c.AcceptInterval = r.count(s, x)
-			case "PG_SUSP_IT":
-				if n, ok := whole(x.value); ok {
-					c.PagingIdle = &n
-				} else {
-					r.invalid(s, x.key, x.value, "a number from 0 on")
+				if n := r.count(s, x); n != nil {
+					c.AcceptInterval = *n
 				}
+			case "PG_SUSP_IT":
+				c.PagingIdle = r.count(s, x)
 			case "RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK":
-				c.PerSlot = r.yes(s, x.key, x.value)
+				c.PerSlot = r.yes(s, x.key, x.value, false)
 			case "ABS_RUNLIMIT":
-				c.AbsRunlimit = r.yes(s, x.key, x.value)
+				c.AbsRunlimit = r.yes(s, x.key, x.value, false)
 			case "DEFAULT_HOST_SPEC":
 				c.HostSpec = x.value
 			case "DEFAULT_APPLICATION":

@@ -108,12 +108,31 @@ func (r *reader) instances(s section, e entry) {
 			r.invalid(s, "the value of resource "+name, "missing", "value@[hosts]")
 			return
 		}
+		if host, twice := r.placedTwice(i, all); twice {
+			r.warn(s, "[%s] of resource %s is for hosts that another instance is for, too; of each host the first counts", host, name)
+		}
 		all, text = append(all, i), after
 	}
 	if len(all) == 0 {
 		r.invalid(s, "LOCATION of resource "+name, "empty", "value@[hosts]")
 	}
 	r.out.Config.Instances = append(r.out.Config.Instances, all...)
+}
+
+// placedTwice returns a word of an instance that stands for hosts of an earlier one of the same resource; rows are those of the line that is read.
+func (r *reader) placedTwice(i lsf.Instance, row []lsf.Instance) (word string, twice bool) {
+	for _, o := range slices.Concat(r.out.Config.Instances, row) {
+		if o.Resource != i.Resource {
+			continue
+		}
+		for _, h := range i.Hosts {
+			every := slices.ContainsFunc([]string{lsf.AllHosts, lsf.EachHost}, func(w string) bool { return w == h || slices.Contains(o.Hosts, w) && !slices.Contains(o.Hosts, "~"+h) })
+			if h[0] != '~' && (every || slices.Contains(o.Hosts, h)) {
+				return h, true
+			}
+		}
+	}
+	return "", false
 }
 
 // hosts reads lsb.hosts.
@@ -190,38 +209,6 @@ func (r *reader) unitTypes() {
 	r.site = r.out.Config.Site(r.defs)
 }
 
-// hostsOf returns the hosts of a compute unit, and those of the units in it.
-func (r *reader) hostsOf(u lsf.Unit) (all []string) {
-	for _, m := range u.Members {
-		if i := slices.IndexFunc(r.out.Config.Units, func(o lsf.Unit) bool { return o.Name == m }); i >= 0 {
-			all = append(all, r.hostsOf(r.out.Config.Units[i])...)
-			continue
-		}
-		all = append(all, m)
-	}
-	return all
-}
-
-// cycles drops compute units that are members of each other.
-func (r *reader) cycles() {
-	members := map[string][]string{}
-	for _, u := range r.out.Config.Units {
-		members[u.Name] = u.Members
-	}
-	var within func(name, of string, left int) bool
-	within = func(name, of string, left int) bool {
-		return left == 0 || slices.ContainsFunc(members[of], func(m string) bool { return m == name || within(name, m, left-1) })
-	}
-	depth := len(r.out.Config.UnitTypes) + 1
-	r.out.Config.Units = slices.DeleteFunc(r.out.Config.Units, func(u lsf.Unit) bool {
-		cyclic := within(u.Name, u.Name, depth)
-		if cyclic {
-			r.warn(section{path: r.files.Hosts.Path}, "compute unit %s is, through its members, a member of itself, or units are deeper than there are types; ignored", u.Name)
-		}
-		return cyclic
-	})
-}
-
 func (r *reader) batchHost(s section, e entry) {
 	name := e.get("HOST_NAME")
 	if name == "" {
@@ -233,6 +220,10 @@ func (r *reader) batchHost(s section, e entry) {
 		return
 	}
 	h := r.host(name)
+	if h.Listed {
+		r.warn(s, "host %s is there twice; ignored", name)
+		return
+	}
 	h.Listed = true
 	for _, x := range e {
 		if x.value == "" {
@@ -242,12 +233,10 @@ func (r *reader) batchHost(s section, e entry) {
 		case "HOST_NAME":
 		case "MXJ":
 			if x.value != "!" {
-				n := r.count(s, x)
-				h.Slots = &n
+				h.Slots = r.count(s, x)
 			}
 		case "JL/U":
-			n := r.count(s, x)
-			h.UserSlots = &n
+			h.UserSlots = r.count(s, x)
 		default:
 			if !r.isIndex(x.key) {
 				r.unknown(s, x.key)

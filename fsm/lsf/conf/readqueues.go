@@ -19,10 +19,22 @@ func (r *reader) queues() {
 		r.fail(section{path: f.Path}, "no queue is defined")
 	}
 	standard, ok := r.out.Server.Get("default_queue", "")
-	if ok && !slices.ContainsFunc(r.out.Queues, func(q Queue) bool { return q.Name == standard }) && !slices.Contains(r.known.Queues, pbs.QueueName(standard)) {
+	if ok && !r.isQueue(standard) {
 		r.warn(section{path: r.files.Params.Path}, "DEFAULT_QUEUE %s is no queue; ignored", standard)
 		r.out.Server = r.out.Server.Unset("default_queue", "")
 	}
+	for _, l := range r.out.Config.Limits {
+		for _, name := range l.Queues.Names {
+			if name = strings.TrimPrefix(name, "~"); name != lsf.AllHosts && !r.isQueue(name) {
+				r.warn(section{path: r.files.Resources.Path}, "limit %s is for queue %s, which is no queue", l.Name, name)
+			}
+		}
+	}
+}
+
+// isQueue reports whether there will be a queue of that name.
+func (r *reader) isQueue(name string) bool {
+	return slices.ContainsFunc(r.out.Queues, func(q Queue) bool { return q.Name == name }) || slices.Contains(r.known.Queues, pbs.QueueName(name))
 }
 
 // A queueReader makes the attributes of one queue.
@@ -92,7 +104,7 @@ func (q *queueReader) keyword(x setting) {
 	case "RESOURCE_RESERVE", "SLOT_RESERVE":
 		q.reserve(key, x)
 	case "BACKFILL":
-		if q.yes(q.s, x.key, x.value) {
+		if q.yes(q.s, x.key, x.value, false) {
 			q.set("backfill", "", "True")
 		}
 	case "RUNLIMIT":
@@ -100,9 +112,9 @@ func (q *queueReader) keyword(x setting) {
 	case "CPULIMIT":
 		q.limit("cput", x)
 	case "QJOB_LIMIT":
-		q.all = strconv.FormatInt(q.count(q.s, x), 10)
+		q.all = q.bound(x)
 	case "UJOB_LIMIT":
-		q.user = strconv.FormatInt(q.count(q.s, x), 10)
+		q.user = q.bound(x)
 	case "PJOB_LIMIT":
 		q.set(lsf.QueueCPULimit, "", x.value)
 	case "HJOB_LIMIT":
@@ -124,6 +136,14 @@ func (q *queueReader) keyword(x setting) {
 	default:
 		q.threshold(x)
 	}
+}
+
+// bound reads a number of slots, empty if it is none.
+func (q *queueReader) bound(x setting) string {
+	if n := q.count(q.s, x); n != nil {
+		return strconv.FormatInt(*n, 10)
+	}
+	return ""
 }
 
 func (q *queueReader) threshold(x setting) {

@@ -60,11 +60,11 @@ func (r *reader) sharedResource(s section, e entry) {
 		case "INTERVAL":
 			d.Interval = r.positive(s, x)
 		case "INCREASING":
-			d.Increasing = r.yes(s, x.key, x.value)
+			d.Increasing = r.yes(s, x.key, x.value, false)
 		case "CONSUMABLE":
-			d.Consumable = r.yes(s, x.key, x.value) && kind == resreq.Numeric
+			d.Consumable = r.yes(s, x.key, x.value, true) && kind == resreq.Numeric
 		case "RELEASE":
-			d.Kept = !r.yes(s, x.key, x.value)
+			d.Kept = !r.yes(s, x.key, x.value, true)
 		case "DESCRIPTION":
 			d.Description = x.value
 		default:
@@ -114,8 +114,9 @@ func (r *reader) resources() {
 
 func (r *reader) limit(s section, e entry) {
 	var l lsf.Limit
+	whose := true // it is known whose use counts
 	for _, x := range e {
-		if x.value == "" || x.value == "-" {
+		if x.value == "" {
 			continue
 		}
 		key := strings.ToUpper(x.key)
@@ -127,14 +128,14 @@ func (r *reader) limit(s section, e entry) {
 				continue
 			}
 			c.Names, c.Each = r.consumers(s, x), each
+			whose = whose && len(c.Names) > 0
 			continue
 		}
 		switch key {
 		case "NAME":
 			l.Name = x.value
 		case "SLOTS":
-			n := r.count(s, x)
-			l.Slots = &n
+			l.Slots = r.count(s, x)
 		case "SLOTS_PER_PROCESSOR", "PER_SLOT":
 			if n, ok := decimal(x.value); ok {
 				l.PerCPU = &n
@@ -144,19 +145,21 @@ func (r *reader) limit(s section, e entry) {
 		case "MEM", "SWP", "TMP":
 			r.quantity(s, &l, strings.ToLower(key), x.value)
 		case "RESOURCE":
-			for group := range strings.FieldsSeq(x.value) {
-				name, value, _ := strings.Cut(strings.Trim(group, "[]"), ",")
-				r.quantity(s, &l, strings.TrimSpace(name), strings.TrimSpace(value))
-			}
+			r.quantities(s, &l, x)
 		default:
 			r.unknown(s, x.key)
 		}
 	}
+	if l.PerCPU != nil && len(l.Hosts.Names) == 0 {
+		r.warn(s, "SLOTS_PER_PROCESSOR without PER_HOST or HOSTS; ignored")
+		l.PerCPU = nil
+	}
 	switch {
+	case !whose:
+		// It would be a limit for all.
+		r.warn(s, "limit %s has no consumers that can be read; ignored", l.Name)
 	case l.Slots == nil && l.PerCPU == nil && len(l.Quantities) == 0:
 		r.warn(s, "the limit bounds nothing, expected SLOTS, SLOTS_PER_PROCESSOR, MEM, SWP, TMP or RESOURCE; ignored")
-	case l.PerCPU != nil && len(l.Hosts.Names) == 0:
-		r.warn(s, "SLOTS_PER_PROCESSOR without PER_HOST or HOSTS; ignored")
 	default:
 		for _, q := range l.Quantities {
 			if known, _ := r.site.Resource(q.Resource); known.Shared && len(l.Hosts.Names) > 0 {
@@ -167,18 +170,33 @@ func (r *reader) limit(s section, e entry) {
 	}
 }
 
+// quantities reads [name,value] [name,value].
+func (r *reader) quantities(s section, l *lsf.Limit, x setting) {
+	for rest := x.value; rest != ""; rest = strings.TrimSpace(rest) {
+		inside, after, closed := strings.Cut(rest, "]")
+		group, opened := strings.CutPrefix(inside, "[")
+		name, value, two := strings.Cut(group, ",")
+		if !opened || !closed || !two {
+			r.invalid(s, x.key, x.value, "[resource,amount]")
+			return
+		}
+		r.quantity(s, l, strings.TrimSpace(name), strings.TrimSpace(value))
+		rest = after
+	}
+}
+
 func (r *reader) quantity(s section, l *lsf.Limit, name, value string) {
 	known, ok := r.site.Resource(name)
-	a, number := resreq.ParseAmount(name, value)
+	a, number := resreq.ParseAmount(known.Name, value)
 	switch {
-	case !ok || !known.Consumable:
+	case !ok || !r.site.Reservable(known):
 		r.warn(s, "resource %s of a limit is not a numeric consumable resource; ignored", name)
 	case !number:
 		r.invalid(s, "the limit of "+name, value, "a number")
-	case slices.ContainsFunc(l.Quantities, func(q lsf.Quantity) bool { return q.Resource == name }):
+	case slices.ContainsFunc(l.Quantities, func(q lsf.Quantity) bool { return q.Resource == known.Name }):
 		r.warn(s, "a second amount of %s in one limit; ignored", name)
 	default:
-		l.Quantities = append(l.Quantities, lsf.Quantity{Resource: name, Amount: a})
+		l.Quantities = append(l.Quantities, lsf.Quantity{Resource: known.Name, Amount: a})
 	}
 }
 

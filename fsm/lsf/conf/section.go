@@ -149,8 +149,12 @@ func horizontalEntry(s section, all []line, p *problems) entry {
 			p.warn(s, "line %d is %q, expected KEYWORD = value; ignored", l.at, l.text)
 			continue
 		}
-		if value == "()" {
+		if value == "()" || value == "-" {
 			value = ""
+		}
+		if at := slices.IndexFunc(e, func(o setting) bool { return strings.EqualFold(o.key, key) }); at >= 0 {
+			p.warn(s, "keyword %s is there twice; the last one counts", key)
+			e = slices.Delete(e, at, at+1)
 		}
 		e = append(e, setting{key, value})
 	}

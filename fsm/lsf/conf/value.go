@@ -16,16 +16,16 @@ func (r *reader) invalid(s section, key, value, expected string) {
 	r.warn(s, "%s is %s, expected %s; ignored", key, value, expected)
 }
 
-// yes reads Y or N.
-func (r *reader) yes(s section, key, value string) bool {
+// yes reads Y or N; what is neither says nothing, and the default holds.
+func (r *reader) yes(s section, key, value string, standard bool) bool {
 	switch strings.ToUpper(value) {
 	case "Y", "YES":
 		return true
-	case "N", "NO", "":
+	case "N", "NO":
 		return false
 	}
 	r.invalid(s, key, value, "Y or N")
-	return false
+	return standard
 }
 
 // maxNumber bounds whole numbers.
@@ -45,12 +45,14 @@ func positive(text string) (int64, bool) {
 	return n, ok && n > 0
 }
 
-func (r *reader) count(s section, x setting) int64 {
+// count reads a number that bounds something. One that is none is nil: there is no bound then, as 0 would be one.
+func (r *reader) count(s section, x setting) *int64 {
 	n, ok := whole(x.value)
 	if !ok {
 		r.invalid(s, x.key, x.value, "a number from 0 on")
+		return nil
 	}
-	return n
+	return &n
 }
 
 func (r *reader) positive(s section, x setting) int64 {
