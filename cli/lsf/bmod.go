@@ -83,7 +83,7 @@ func (s *session) modifyOne(ctx context.Context, opts *cli.Options, operand stri
 	case len(changes) > 0 && opts.Has("q"): // of two requests the second could be refused
 		return told("option -q goes alone: change the rest of the job by itself. Job not modified.")
 	case len(changes) > 0:
-		_, err = s.batch.Alter(s.next(ctx), connect.NewRequest(&api.AlterRequest{Job: j.Name, Changes: changes}))
+		_, err = s.batch.Alter(s.next(ctx), connect.NewRequest(&api.AlterRequest{Job: j.Name, Changes: changes, Lsf: true}))
 	default:
 		_, err = s.batch.Move(s.next(ctx), connect.NewRequest(&api.MoveRequest{Job: j.Name, Destination: opts.Last("q")}))
 	}

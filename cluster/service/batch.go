@@ -99,14 +99,14 @@ func (c *base) changeJob(ctx context.Context, r connect.AnyRequest, job string,
 	return err
 }
 
-// Alter changes attributes of a job: qalter.
+// Alter changes attributes of a job: qalter, and bmod, whose rules are LSF's.
 func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest]) (*connect.Response[api.AlterReply], error) {
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
 		asked, err := fromNodes(r.Msg.GetChanges(), p.view)
 		if err != nil {
 			return nil, err
 		}
-		changes, err := parseJobChanges(p, j, asked)
+		changes, err := parseJobChanges(p, j, asked, r.Msg.GetLsf())
 		if err != nil {
 			return nil, err
 		}
@@ -114,20 +114,20 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 			return nil, err
 		}
 		direct := changes // but for what a requirement makes of itself
-		if changes, err = requiredAgain(p.view, j, changes); err != nil {
+		if changes, err = requiredAgain(p.view, j, changes, r.Msg.GetLsf()); err != nil {
 			return nil, err
 		}
 		if err := mayRaise(p, j, direct); err != nil {
 			return nil, err
 		}
-		if changes, err = p.boundEstimate(j, changes); err != nil {
+		if changes, err = p.boundEstimate(j, changes, r.Msg.GetLsf()); err != nil {
 			return nil, err
 		}
 		if changes, err = b.alterJob(ctx, p, j, changes); err != nil {
 			return nil, err
 		}
 		changes, err = b.regroup(ctx, p.view, j, changes)
-		return &command.AlterJob{Job: j.ID, Changes: changes, Usage: changesUsage(p.view, j, direct)}, err
+		return &command.AlterJob{Job: j.ID, Changes: changes, Usage: changesUsage(j, direct), LSF: r.Msg.GetLsf()}, err
 	})
 	return reply(&api.AlterReply{}, err)
 }

@@ -22,9 +22,9 @@ func parseChanges(p person, o attr.Object, list []*api.Attribute) ([]command.Att
 	return parseChangesOf(p, o, list, false)
 }
 
-// parseJobChanges is parseChanges of a job.
-func parseJobChanges(p person, j *state.Job, list []*api.Attribute) ([]command.AttrChange, error) {
-	out, err := parseChangesOf(p, attr.Job, list, byLSF(j))
+// parseJobChanges is parseChanges of a job, by the rules of LSF or of PBS.
+func parseJobChanges(p person, j *state.Job, list []*api.Attribute, lsf bool) ([]command.AttrChange, error) {
+	out, err := parseChangesOf(p, attr.Job, list, lsf)
 	for _, ch := range out {
 		if ch.Entry.Name == "User_List" && ch.Entry.Value != "" && runsAs(p.view, ch.Entry.Value, j.Owner.Name) != j.Owner.Name {
 			return nil, pbs.Refuse(pbs.BadUser)
@@ -45,7 +45,7 @@ func parseChangesOf(p person, o attr.Object, list []*api.Attribute, lsf bool) ([
 	return out, nil
 }
 
-// estimates returns somebody as one who may say for how long a job of LSF is expected to run: of those of PBS only managers may.
+// estimates returns somebody as one who may say by LSF's rules for how long a job is expected to run: by those of PBS only managers may.
 func (p person) estimates(a *api.Attribute, lsf bool) person {
 	if lsf && a.GetName() == "Resource_List" && a.GetResource() == "soft_walltime" {
 		p.perm = max(p.perm, attr.Manager)
@@ -53,13 +53,16 @@ func (p person) estimates(a *api.Attribute, lsf bool) person {
 	return p
 }
 
-// boundEstimate refuses to let an owner say for how long a job of LSF is expected to run where a limit bounds that, and takes
+// boundEstimate refuses to let an owner say by LSF's rules for how long a job is expected to run where a limit bounds that, and takes
 // back what was said when a limit comes: the scheduler would believe it, and only managers say so of jobs with a limit.
-func (p person) boundEstimate(j *state.Job, changes []command.AttrChange) ([]command.AttrChange, error) {
-	if p.perm >= attr.Manager || !byLSF(j) {
+func (p person) boundEstimate(j *state.Job, changes []command.AttrChange, lsf bool) ([]command.AttrChange, error) {
+	if p.perm >= attr.Manager {
 		return changes, nil
 	}
 	_, limited := j.Resources.Get("walltime")
+	if limited && !lsf && !byLSF(j) { // by a manager, if at all
+		return changes, nil
+	}
 	_, estimated := j.Resources.Get("soft_walltime")
 	bounds, estimates := false, false
 	for _, ch := range changes {

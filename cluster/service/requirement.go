@@ -139,8 +139,9 @@ func shapesOf(r lsf.Request, most int, v *state.View, site resreq.Site) (lsf.Sha
 }
 
 // requiredAgain turns a change of a job's requirement into one of its select and place: bmod. The slots and the
-// sharing are those that are asked for with it, else those that the job has, and so are the hosts where it keeps its requirement.
-func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([]command.AttrChange, error) {
+// sharing are those that are asked for with it, else those that the job has, and so are the hosts where it keeps its requirement. Of a job that
+// runs it changes by LSF's rules only what that reserves, whatever it came by.
+func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange, bmod bool) ([]command.AttrChange, error) {
 	var asked attr.List
 	for _, ch := range changes {
 		if ch.Op == command.OpSet && ch.Entry.Value != "" {
@@ -156,11 +157,17 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 		return withoutChoice(j, changes), nil
 	case j.Live() && !ok:
 		return nil, pbs.Attribute(pbs.RunningAttribute, lsf.JobApplication)
+	case j.Live() && !bmod:
+		return nil, pbs.Attribute(pbs.RunningAttribute, requirement)
 	case j.Live():
-		var err error
-		if text, err = reservingOf(v, j, text, asked, again); err != nil {
+		next, err := reservingOf(v, j, text, asked, again)
+		if err != nil {
 			return nil, err
 		}
+		if !byLSF(j) {
+			return reservingChunks(v, j, next, changes)
+		}
+		text = cmp.Or(next.String(), saidNothing)
 	case !ok && !byLSF(j):
 		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s is for jobs with %s", lsf.JobApplication, requirement)
 	case !ok:

@@ -43,6 +43,7 @@ type AlterJob struct {
 	Changes []AttrChange `cbor:"2,keyasint,omitempty"`
 	Hooked  bool         `cbor:"3,keyasint,omitempty"` // hooks of the server do it, and nobody asked
 	Usage   bool         `cbor:"4,keyasint,omitempty"` // of a job that runs also what it reserves, as bmod -R asks
+	LSF     bool         `cbor:"5,keyasint,omitempty"` // by LSF's rules: bmod
 }
 
 // Apply makes all the changes or none. While a job runs only those are allowed
@@ -58,7 +59,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next := *j
 	structural := false
 	for _, ch := range c.Changes {
-		if j.Live() && !alterableWhileRunning(tx, j, ch.Entry) && !(c.Usage && ofUsage(tx, ch.Entry)) {
+		if j.Live() && !alterableWhileRunning(c.LSF, ch.Entry) && !(c.Usage && ofUsage(tx, ch.Entry)) {
 			return pbs.Attribute(pbs.RunningAttribute, ch.name())
 		}
 		if err := applyChange(&next, ch); err != nil {
@@ -144,12 +145,11 @@ func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
 }
 
 // alterableWhileRunning tells what qalter may change of a running job: of
-// resources the limits of time, else what the attribute table allows. Of a job of LSF's it may be the limit on the memory of each process
-// (specification: reservation section 2.9).
-func alterableWhileRunning(tx *state.Tx, j *state.Job, e attr.Entry) bool {
+// resources the limits of time, else what the attribute table allows. By LSF's rules it may be the limit on the memory of each process, too,
+// whatever the job came by (specification: reservation section 2.9).
+func alterableWhileRunning(byLSF bool, e attr.Entry) bool {
 	switch {
 	case e.Name == "Resource_List" && e.Resource == lsf.MemoryLimit:
-		_, byLSF := j.Attrs.Get(lsf.JobRequirement, "")
 		return byLSF
 	case e.Name == "Resource_List":
 		return slices.Contains([]string{"walltime", "cput", "soft_walltime"}, e.Resource)

@@ -471,6 +471,7 @@ type AlterRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	Changes       []*Attribute           `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	Lsf           bool                   `protobuf:"varint,3,opt,name=lsf,proto3" json:"lsf,omitempty"` // by LSF's rules, as bmod, whatever the job came by; else by those of qalter
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -517,6 +518,13 @@ func (x *AlterRequest) GetChanges() []*Attribute {
 		return x.Changes
 	}
 	return nil
+}
+
+func (x *AlterRequest) GetLsf() bool {
+	if x != nil {
+		return x.Lsf
+	}
+	return false
 }
 
 type AlterReply struct {
@@ -3712,10 +3720,11 @@ const file_batch_proto_rawDesc = "" +
 	"\x10JobScriptRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\"$\n" +
 	"\x0eJobScriptReply\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data\"Q\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"c\n" +
 	"\fAlterRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12/\n" +
-	"\achanges\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\achanges\"\f\n" +
+	"\achanges\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\achanges\x12\x10\n" +
+	"\x03lsf\x18\x03 \x01(\bR\x03lsf\"\f\n" +
 	"\n" +
 	"AlterReply\"5\n" +
 	"\vHoldRequest\x12\x10\n" +
