@@ -94,7 +94,7 @@ func Replica(name string, v *state.View, ledger map[string][]byte) (check.Replic
 		r.Jobs = append(r.Jobs, check.Job{ID: string(j.ID), Name: j.Name, State: j.State.Letter(), Run: uint32(j.RunCount)})
 	}
 	for h := range v.Reservations() {
-		r.Holds = append(r.Holds, check.Reservation{ID: string(h.ID), Name: h.Name(), State: h.State.Short(), Period: check.Period{Start: h.Start.Unix(), End: h.End.Unix()}, Nodes: h.Nodes(), Taken: len(h.Taken()) > 0})
+		r.Holds = append(r.Holds, check.Reservation{ID: string(h.ID), Name: h.Name(), State: h.State.Short(), Period: check.Period{Start: h.Start.Unix(), End: h.End.Unix()}, Nodes: h.Nodes().String(), Taken: len(h.Taken()) > 0})
 	}
 	var file bytes.Buffer
 	if err := snapshot.Write(&file, v); err != nil {

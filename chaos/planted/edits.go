@@ -214,8 +214,8 @@ var edits = []edit{
 	},
 	{
 		DoubleBooking, "cluster/sched/decide.go",
-		`	gone := c.future.drop(r, assigned(r))`,
-		`	gone := c.future.drop(r, assigned(r))
+		`	gone := c.future.drop(r, r.Assignments)`,
+		`	gone := c.future.drop(r, r.Assignments)
 	if PLANTED {
 		for other := range c.view.Reservations() {
 			c.future.drop(other, assigned(other))

@@ -36,7 +36,7 @@ func (k *book) booked(v *state.View, e command.Entry, outcomes []command.Outcome
 			k.bookings = append(k.bookings, check.Booking{ID: id, Name: r.Name()})
 		}
 		steps = append(steps, k.seen(n, v, check.Stage{
-			State: r.State.Short(), Period: check.Period{Start: r.Start.Unix(), End: r.End.Unix()}, Nodes: r.Nodes(), Left: len(r.Occurrences),
+			State: r.State.Short(), Period: check.Period{Start: r.Start.Unix(), End: r.End.Unix()}, Nodes: r.Nodes().String(), Left: len(r.Occurrences),
 			Hurt:  r.State == pbs.ResvDegraded || r.Substate == pbs.ResvDegraded || r.Substate == pbs.ResvInConflict,
 			Taken: len(r.Taken()) > 0, Want: wanted(r),
 		}, causes[r.ID], alters[r.ID]))

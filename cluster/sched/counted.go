@@ -95,7 +95,7 @@ func (c *cycle) promisedOf(e *Explanation, j *state.Job) {
 // reservedOf returns what reservations have, or are to have next, of a resource that the server has as a whole.
 func (c *cycle) reservedOf(name string) (all []InTheWay) {
 	for r := range c.view.Reservations() {
-		if amount, asked := r.Resources.Get(name); asked && r.Nodes() != "" {
+		if amount, asked := r.Resources.Get(name); asked && len(r.Nodes()) > 0 {
 			all = append(all, InTheWay{Kind: calendar.Reservation.String(), By: string(r.ID), What: name + "=" + amount, From: r.Start, Until: r.End})
 		}
 	}

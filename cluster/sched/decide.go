@@ -2,7 +2,6 @@ package sched
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 
 	"rampart/cluster/sched/calendar"
@@ -52,6 +51,7 @@ type question struct {
 	*state.Reservation
 	*cycle
 	class  *class
+	found  []spec.ExecVnode // for each occurrence
 	answer *command.DecideReservation
 }
 
@@ -82,37 +82,34 @@ func (c *cycle) answerIn(r *state.Reservation, partition string) *command.Decide
 		sel = r.Ask.Select
 	}
 	place, _ := r.Resources.Get("place")
-	q := question{r, c, c.planner.class(c.view, &state.Class{Partition: partition, Select: sel, Place: place}), &command.DecideReservation{Reservation: r.ID, Asked: r.Asked, Partition: partition}}
+	q := question{
+		Reservation: r, cycle: c, class: c.planner.class(c.view, &state.Class{Partition: partition, Select: sel, Place: place}),
+		answer: &command.DecideReservation{Reservation: r.ID, Asked: r.Asked, Partition: partition},
+	}
 	c.open(q.class)
 	c.logOf(pbs.LogResv, "Resv", string(r.ID), fmt.Sprintf("Confirming %d Occurrences", len(r.Occurrences)))
-	gone := c.future.drop(r, assigned(r))
+	gone := c.future.drop(r, r.Assignments)
 	if q.answer.Why = q.decided(); q.answer.Why == "" && q.wantsMore() {
 		q.answer.Why = q.serverShort()
 	}
 	if q.answer.Why != "" {
-		q.answer.Nodes, q.answer.Start = nil, 0
+		q.answer.Start = 0
 		for _, l := range gone {
 			l.of.Add(l.was)
 		}
 		c.future.own = nil
 		return q.answer
 	}
-	for n, nodes := range q.answer.Nodes {
+	text := ""
+	for n, nodes := range q.found {
+		if n == 0 || !nodes.Equal(q.found[n-1]) {
+			text = nodes.String()
+		}
+		q.answer.Nodes = append(q.answer.Nodes, text)
 		from, until := q.times(n)
-		q.keep(nodesOf(nodes), from, until)
+		q.keep(nodes, from, until)
 	}
 	return q.answer
-}
-
-// assigned yields the vnodes of all occurrences of a reservation.
-func assigned(r *state.Reservation) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := range r.Occurrences {
-			if !yield(r.Occurrences[i].Nodes) {
-				return
-			}
-		}
-	}
 }
 
 // open makes sure that the worlds are there in which a class is placed.
@@ -134,15 +131,6 @@ func (c *cycle) open(cl *class) {
 		c.bare.column(n.def)
 		c.free.column(n.def)
 	}
-}
-
-// nodesOf reads an assignment; of one that cannot be read it is nothing.
-func nodesOf(text string) spec.ExecVnode {
-	nodes, err := spec.ParseExecVnode(text)
-	if text == "" || err != nil {
-		return nil
-	}
-	return nodes
 }
 
 // times returns when an occurrence is to be.
@@ -246,14 +234,14 @@ func (q *question) fresh() (why string) {
 			why = q.denial(n)
 			break
 		}
-		q.answer.Nodes = append(q.answer.Nodes, placed.String())
+		q.found = append(q.found, placed)
 		if len(q.Occurrences) > 1 { // the next one may begin before this one ends
 			from, until := q.times(n)
 			q.keep(placed, from, until)
 		}
 	}
 	if len(q.Occurrences) > 1 {
-		q.future.drop(q.Reservation, slices.Values(q.answer.Nodes))
+		q.future.drop(q.Reservation, slices.Values(q.found))
 	}
 	return why
 }
@@ -269,7 +257,7 @@ func (q *question) soon() string {
 		}
 		placed, ok := w.findWithin(q.class, q.reserves(from, from+q.Length, false))
 		if ok {
-			at, q.answer.Nodes = from, []string{placed.String()}
+			at, q.found = from, []spec.ExecVnode{placed}
 		}
 		return ok
 	}

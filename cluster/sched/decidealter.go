@@ -10,7 +10,7 @@ import (
 
 // altered finds vnodes for an occurrence ahead that is to be at another time, or to have less: those that it has, if they will do.
 func (q *question) altered() string {
-	has := nodesOf(q.Nodes())
+	has := q.Nodes()
 	if q.Ask.Select != q.Select || len(has) == 0 || !q.stays(has, q.window(0)) {
 		placed, ok := q.bare.findWithin(q.class, q.window(0))
 		if !ok {
@@ -24,9 +24,9 @@ func (q *question) altered() string {
 
 // others answers with the vnodes of the present occurrence, and those that the others have.
 func (q *question) others(first spec.ExecVnode) {
-	q.answer.Nodes = []string{first.String()}
+	q.found = []spec.ExecVnode{first}
 	for _, o := range q.Occurrences[1:] {
-		q.answer.Nodes = append(q.answer.Nodes, o.Nodes)
+		q.found = append(q.found, o.Nodes)
 	}
 }
 
@@ -43,7 +43,7 @@ func (q *question) stays(nodes spec.ExecVnode, win *window) bool {
 // alteredRunning answers for an occurrence that has begun: it keeps its vnodes, but for those of chunks that it is to have
 // no longer. Where its jobs run it keeps enough for them, and of the others it gives up first those that cannot be used.
 func (q *question) alteredRunning() string {
-	has := nodesOf(q.Nodes())
+	has := q.Nodes()
 	win := q.window(0)
 	if q.view.InsidersStay(q.Reservation, win.last) != nil {
 		return noNodes

@@ -80,7 +80,7 @@ func (q *question) busy(vn *state.Vnode) bool {
 // repaired replaces the vnodes of the present or next occurrence that cannot be used; where jobs of the reservation run they
 // are left. The others are looked at when it is their turn.
 func (q *question) repaired() string {
-	has := nodesOf(q.Nodes())
+	has := q.Nodes()
 	var kept []piece
 	win := q.window(0)
 	for _, p := range q.pieces(has) {

@@ -322,5 +322,5 @@ func reservedNodes(r *state.Reservation) []pbs.VnodeName {
 	if len(r.Occurrences) == 0 {
 		return nil
 	}
-	return nodesOf(r.Nodes()).Vnodes()
+	return r.Nodes().Vnodes()
 }

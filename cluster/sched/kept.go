@@ -177,7 +177,7 @@ func appendPeriods(all []period, r *state.Reservation) []period {
 		return all
 	}
 	for n := range r.Occurrences {
-		if r.Occurrences[n].Nodes != "" && (n > 0 || !begun(r)) {
+		if len(r.Occurrences[n].Nodes) > 0 && (n > 0 || !begun(r)) {
 			from, until := r.Times(n)
 			all = append(all, period{from, until})
 		}
@@ -242,11 +242,11 @@ func (k *kept) differ(was, is *state.Reservation) {
 		now = is.Occurrences
 	}
 	same := was != nil && is != nil && was.Length == is.Length && was.Placement() == is.Placement()
-	last := ""
+	var last spec.ExecVnode
 	drop := func(o state.Occurrence) {
-		if o.Nodes != last {
+		if !o.Nodes.Equal(last) {
 			last = o.Nodes
-			k.stale(nodesOf(o.Nodes))
+			k.stale(o.Nodes)
 		}
 	}
 	if len(old) > 0 {
@@ -266,7 +266,7 @@ func (k *kept) differ(was, is *state.Reservation) {
 			drop(now[0])
 			now = now[1:]
 		default:
-			if !same || old[0].Nodes != now[0].Nodes {
+			if !same || !old[0].Nodes.Equal(now[0].Nodes) {
 				drop(old[0])
 				drop(now[0])
 			}

@@ -174,7 +174,7 @@ func (c *cycle) end(j *state.Job) {
 
 // cancel takes a reservation out of the world and of the calendar, and its jobs with it.
 func (c *cycle) cancel(r *state.Reservation) {
-	c.future.drop(r, assigned(r))
+	c.future.drop(r, r.Assignments)
 	if !r.Started() {
 		return
 	}

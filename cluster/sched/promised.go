@@ -69,7 +69,7 @@ func (f *future) hold(vn, from *state.Vnode, h calendar.Hold, items resource.Lis
 }
 
 // drop takes away what a reservation is to have of the vnodes of some assignments, and returns it.
-func (f *future) drop(r *state.Reservation, all iter.Seq[string]) (gone []left) {
+func (f *future) drop(r *state.Reservation, all iter.Seq[spec.ExecVnode]) (gone []left) {
 	done := map[pbs.VnodeName]bool{}
 	take := func(vn *state.Vnode) {
 		if done[vn.Name] {
@@ -81,13 +81,13 @@ func (f *future) drop(r *state.Reservation, all iter.Seq[string]) (gone []left) 
 			gone = append(gone, left{of: s, was: h})
 		}
 	}
-	last := ""
+	var last spec.ExecVnode
 	for nodes := range all {
-		if nodes == last {
+		if nodes.Equal(last) {
 			continue
 		}
 		last = nodes
-		for _, ch := range nodesOf(nodes) {
+		for _, ch := range nodes {
 			for _, part := range ch.Parts {
 				vn, ok := f.view.Vnode(part.Vnode)
 				if !ok {

@@ -12,6 +12,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -30,11 +31,12 @@ func reservedStore(jobs, classes int) *state.Store {
 		}
 		r.Seq = r.ID.Seq()
 		for n := range count {
-			nodes := ""
+			var nodes spec.ExecVnode
 			for k := range 4 {
-				nodes += fmt.Sprintf("+(h%05d:ncpus=16:mem=1048576kb)", (4*i+k)%10_000)
+				name := pbs.VnodeName(fmt.Sprintf("h%05d", (4*i+k)%10_000))
+				nodes = append(nodes, spec.ExecChunk{Parts: []spec.ExecPart{{Vnode: name, Items: resource.List{{Name: "ncpus", Value: "16"}, {Name: "mem", Value: "1048576kb"}}}}})
 			}
-			r.Occurrences = append(r.Occurrences, state.Occurrence{Start: start + secs(3600+i%100) + pbs.Time(n)*secs(86400), Nodes: nodes[1:]})
+			r.Occurrences = append(r.Occurrences, state.Occurrence{Start: start + secs(3600+i%100) + pbs.Time(n)*secs(86400), Nodes: nodes})
 		}
 		r.Start, r.End = r.Occurrences[0].Start, r.Occurrences[0].Start+long
 		tx.PutReservation(r)

@@ -89,7 +89,7 @@ func (c *clock) given(id pbs.ReservationID) string {
 	}
 	var all []string
 	for _, o := range r.Occurrences {
-		all = append(all, o.Nodes)
+		all = append(all, o.Nodes.String())
 	}
 	return r.State.Short() + " " + strings.Join(all, " ")
 }

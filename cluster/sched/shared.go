@@ -57,7 +57,7 @@ func (q *question) serverShort() string {
 		return ""
 	}
 	var more []given
-	for n := range q.answer.Nodes {
+	for n := range q.found {
 		from, until := q.times(n)
 		from = max(from, q.now)
 		if why, short := holds.Short(from, until, q.wants()); short {

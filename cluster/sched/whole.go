@@ -55,7 +55,7 @@ func (c *cycle) whole(queue pbs.QueueName) *calendar.Vnode {
 	if queue == "" {
 		for r := range c.view.Reservations() {
 			for n := range r.Occurrences {
-				if from, until := r.Times(n); r.Occurrences[n].Nodes != "" {
+				if from, until := r.Times(n); len(r.Occurrences[n].Nodes) > 0 {
 					add(calendar.Hold{From: from, Until: until, Kind: calendar.Reservation, By: string(r.ID)}, r.Resources)
 				}
 			}

@@ -54,7 +54,7 @@ func (l *listing) reservation(v *state.View, p *page, r *state.Reservation) {
 		if start.Unix() >= l.req.GetOccurrencesUntil() {
 			return
 		}
-		object.Occurrences = append(object.Occurrences, &api.Occurrence{Start: start.Unix(), End: end.Unix(), Nodes: r.Occurrences[n].Nodes})
+		object.Occurrences = append(object.Occurrences, &api.Occurrence{Start: start.Unix(), End: end.Unix(), Nodes: r.Occurrences[n].Nodes.String()})
 		p.values++
 	}
 }

@@ -19,7 +19,7 @@ func (f *fields) reservation(e state.Event) {
 		f.add("requestor", e.By.String())
 		f.int("start", r.Start.Unix())
 		f.int("end", r.End.Unix())
-		f.add("nodes", r.Nodes())
+		f.add("nodes", r.Nodes().String())
 		if r.Rule != "" {
 			f.int("count", int64(r.Count))
 		}
@@ -33,8 +33,8 @@ func (f *fields) reservation(e state.Event) {
 		f.int("start", r.Start.Unix())
 		f.int("end", r.End.Unix())
 		f.int("duration", (r.End - r.Start).Unix())
-		if r.Nodes() != "" {
-			f.add("nodes", r.Nodes())
+		if len(r.Nodes()) > 0 {
+			f.add("nodes", r.Nodes().String())
 		}
 		for _, name := range []string{"Authorized_Users", "Authorized_Groups", "Authorized_Hosts"} {
 			if list, ok := r.Attrs.Get(name, ""); ok {

@@ -506,7 +506,7 @@ func TestReservation_Standing(t *testing.T) {
 	w.wantState(id, pbs.ResvDeletingJobs, pbs.ResvDeletingJobs)
 	w.end(first, 265)
 	w.wantState(id, pbs.ResvConfirmed, pbs.ResvConfirmed)
-	if r := w.resv(id); r.Index() != 2 || r.Nodes() != "(hostb:ncpus=4)" {
+	if r := w.resv(id); r.Index() != 2 || r.Nodes().String() != "(hostb:ncpus=4)" {
 		t.Errorf("the next occurrence is %d on %s", r.Index(), r.Nodes())
 	}
 	w.after(40)
@@ -593,7 +593,7 @@ func TestReservation_Maintenance(t *testing.T) {
 	}
 	w.wantState(res.Reservation, pbs.ResvConfirmed, pbs.ResvConfirmed)
 	w.wantState(victim, pbs.ResvDegraded, pbs.ResvInConflict)
-	if got := w.resv(victim).Nodes(); got != "" {
+	if got := w.resv(victim).Nodes(); len(got) > 0 {
 		t.Errorf("the victim has still %s", got)
 	}
 	w.after(20)

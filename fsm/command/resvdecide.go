@@ -6,7 +6,6 @@ import (
 
 	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
-	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
@@ -45,7 +44,11 @@ func (c *DecideReservation) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			denyAlteration(tx, &next)
 			return nil
 		}
-		return grant(tx, &next, c.Nodes[0], true, scheduler(tx))
+		nodes, err := spec.ParseExecVnode(c.Nodes[0])
+		if err != nil {
+			return err
+		}
+		return grant(tx, &next, nodes, true, scheduler(tx))
 	}
 	return c.replace(tx, &next)
 }
@@ -83,16 +86,19 @@ func (c *DecideReservation) confirm(tx *state.Tx, m Meta, r *state.Reservation) 
 	if err := serverHas(tx, r, len(r.Occurrences)); err != nil {
 		return err
 	}
-	var order []pbs.VnodeName
-	var sums map[pbs.VnodeName]resource.List
-	for i, nodes := range c.Nodes {
-		if i == 0 || nodes != c.Nodes[i-1] { // most occurrences have the vnodes of the one before
+	var nodes spec.ExecVnode
+	var shares []spec.ExecPart
+	for i, text := range c.Nodes {
+		if i == 0 || text != c.Nodes[i-1] { // most occurrences have the vnodes of the one before
 			var err error
-			if order, sums, err = booked(tx, nodes); err != nil {
+			if nodes, err = spec.ParseExecVnode(text); err != nil {
+				return err
+			}
+			if shares, err = alloc.ByVnode(nodes, tx); err != nil {
 				return err
 			}
 		}
-		if err := vacantOn(tx, r, i, order, sums); err != nil {
+		if err := vacantOn(tx, r, i, shares); err != nil {
 			return err
 		}
 		r.Occurrences[i].Nodes = nodes
@@ -119,30 +125,13 @@ func confirmed(tx *state.Tx, r *state.Reservation, by pbs.User, what string) {
 	}
 }
 
-// booked returns what an assignment has of each vnode, in its order.
-func booked(tx *state.Tx, text string) ([]pbs.VnodeName, map[pbs.VnodeName]resource.List, error) {
-	nodes, err := spec.ParseExecVnode(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	parts, err := alloc.ByVnode(nodes, tx)
-	if err != nil {
-		return nil, nil, err
-	}
-	order, sums := make([]pbs.VnodeName, len(parts)), make(map[pbs.VnodeName]resource.List, len(parts))
-	for i, p := range parts {
-		order[i], sums[p.Vnode] = p.Vnode, p.Items
-	}
-	return order, sums, nil
-}
-
 // vacant refuses vnodes for an occurrence that others have, or are to have, in its time (L15), or that cannot be used.
-func vacant(tx *state.Tx, r *state.Reservation, n int, text string) error {
-	order, sums, err := booked(tx, text)
+func vacant(tx *state.Tx, r *state.Reservation, n int, nodes spec.ExecVnode) error {
+	shares, err := alloc.ByVnode(nodes, tx)
 	if err != nil {
 		return err
 	}
-	return vacantOn(tx, r, n, order, sums)
+	return vacantOn(tx, r, n, shares)
 }
 
 // serverHas refuses the first occurrences of a reservation where the server has too little as a whole beside what others have, or
@@ -163,16 +152,17 @@ func serverHas(tx *state.Tx, r *state.Reservation, occurrences int) error {
 	return nil
 }
 
-func vacantOn(tx *state.Tx, r *state.Reservation, n int, order []pbs.VnodeName, sums map[pbs.VnodeName]resource.List) error {
+func vacantOn(tx *state.Tx, r *state.Reservation, n int, shares []spec.ExecPart) error {
 	from, until := r.Times(n)
 	claim := r.Claim()
 	own := func(p *state.Promise) bool { return p.Reservation.ID == r.ID }
-	for _, name := range order {
+	for _, s := range shares {
+		name := s.Vnode
 		v, ok := tx.Vnode(name)
 		if !ok {
 			return pbs.Refuse(pbs.UnknownNode)
 		}
-		hold := state.Hold{From: max(from, tx.Now()), Until: until, Items: sums[name], Alone: claim.AloneOn(v)}
+		hold := state.Hold{From: max(from, tx.Now()), Until: until, Items: s.Items, Alone: claim.AloneOn(v)}
 		if short := tx.Overbooked(v, hold, own); short != nil {
 			return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", name, short.Error())
 		}
@@ -199,12 +189,16 @@ func (c *DecideReservation) replace(tx *state.Tx, r *state.Reservation) error {
 		tx.PutReservation(r)
 		return nil
 	}
-	if err := vacant(tx, r, 0, c.Nodes[0]); err != nil {
+	nodes, err := spec.ParseExecVnode(c.Nodes[0])
+	if err != nil {
+		return err
+	}
+	if err := vacant(tx, r, 0, nodes); err != nil {
 		return err
 	}
 	before := r.Nodes()
 	r.Occurrences = append([]state.Occurrence(nil), r.Occurrences...)
-	r.Occurrences[0].Nodes, r.Occurrences[0].Taken, r.Granted = c.Nodes[0], nil, tx.Index()
+	r.Occurrences[0].Nodes, r.Occurrences[0].Taken, r.Granted = nodes, nil, tx.Index()
 	if r.State == pbs.ResvRunning {
 		if err := reshare(tx, r, before); err != nil {
 			return err

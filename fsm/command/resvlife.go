@@ -6,6 +6,8 @@ import (
 
 	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -106,11 +108,10 @@ func begin(tx *state.Tx, r *state.Reservation) {
 		r.Substate = pbs.ResvDegraded
 	}
 	r.State = pbs.ResvRunning
-	order, sums, err := booked(tx, r.Nodes())
-	if err == nil {
-		for _, name := range order {
-			if v, ok := tx.Vnode(name); ok {
-				share := alloc.Reserved{Reservation: r.ID, Items: sums[name], Exclusive: r.Claim().AloneOn(v)}
+	if shares, err := alloc.ByVnode(r.Nodes(), tx); err == nil {
+		for _, s := range shares {
+			if v, ok := tx.Vnode(s.Vnode); ok {
+				share := alloc.Reserved{Reservation: r.ID, Items: s.Items, Exclusive: r.Claim().AloneOn(v)}
 				if next, err := v.Reserve(share, tx); err == nil {
 					next.OverCommitted = tx.Exceeded(next) != nil
 					tx.PutVnode(next)
@@ -118,7 +119,7 @@ func begin(tx *state.Tx, r *state.Reservation) {
 			}
 		}
 	}
-	setStarted(tx, r, !victim || r.Nodes() != "")
+	setStarted(tx, r, !victim || len(r.Nodes()) > 0)
 	if r.Patience() > 0 && empty(tx, r.ID) {
 		r.Idle = tx.Now()
 	}
@@ -170,12 +171,8 @@ func advance(tx *state.Tx, r *state.Reservation) error {
 }
 
 // unreserve takes the vnodes of an assignment back from a reservation.
-func unreserve(tx *state.Tx, nodes string, id pbs.ReservationID) {
-	order, _, err := booked(tx, nodes)
-	if err != nil {
-		return
-	}
-	for _, name := range order {
+func unreserve(tx *state.Tx, nodes spec.ExecVnode, id pbs.ReservationID) {
+	for _, name := range nodes.Vnodes() {
 		v, ok := tx.Vnode(name)
 		if !ok {
 			continue
@@ -188,16 +185,16 @@ func unreserve(tx *state.Tx, nodes string, id pbs.ReservationID) {
 }
 
 // reshare gives a reservation that runs what its vnodes are now, which were others before. What its jobs use stays.
-func reshare(tx *state.Tx, r *state.Reservation, before string) error {
-	was, _, err := booked(tx, before)
-	if err != nil {
-		was = nil
-	}
-	order, sums, err := booked(tx, r.Nodes())
+func reshare(tx *state.Tx, r *state.Reservation, before spec.ExecVnode) error {
+	shares, err := alloc.ByVnode(r.Nodes(), tx)
 	if err != nil {
 		return err
 	}
-	for _, name := range was {
+	sums := make(map[pbs.VnodeName]resource.List, len(shares))
+	for _, s := range shares {
+		sums[s.Vnode] = s.Items
+	}
+	for _, name := range before.Vnodes() {
 		v, ok := tx.Vnode(name)
 		if !ok {
 			continue
@@ -221,15 +218,15 @@ func reshare(tx *state.Tx, r *state.Reservation, before string) error {
 		}
 		tx.PutSettled(next)
 	}
-	for _, name := range order {
-		v, ok := tx.Vnode(name)
+	for _, s := range shares {
+		v, ok := tx.Vnode(s.Vnode)
 		if !ok {
 			return pbs.Refuse(pbs.UnknownNode)
 		}
 		if _, has := v.ReservedFor(r.ID); has {
 			continue
 		}
-		next, err := v.Reserve(alloc.Reserved{Reservation: r.ID, Items: sums[name], Exclusive: r.Claim().AloneOn(v)}, tx)
+		next, err := v.Reserve(alloc.Reserved{Reservation: r.ID, Items: s.Items, Exclusive: r.Claim().AloneOn(v)}, tx)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -26,16 +27,15 @@ func unusable(tx *state.Tx, name pbs.VnodeName) bool {
 
 // tooSmall reports whether a vnode has become too small for what a reservation was promised, beside those that were promised
 // before it.
-func tooSmall(tx *state.Tx, name pbs.VnodeName, r *state.Reservation) bool {
-	v, ok := tx.Vnode(name)
-	_, sums, err := booked(tx, r.Nodes())
-	if !ok || err != nil || r.Forced {
+func tooSmall(tx *state.Tx, share spec.ExecPart, r *state.Reservation) bool {
+	v, ok := tx.Vnode(share.Vnode)
+	if !ok || r.Forced {
 		return false
 	}
 	idle := *v
 	idle.Jobs = nil
 	later := func(p *state.Promise) bool { return !p.Reservation.Before(r) || !p.Reservation.Well() }
-	return tx.Overbooked(&idle, state.Hold{From: r.Start, Until: r.End, Items: sums[name], Alone: r.Claim().AloneOn(v)}, later) != nil
+	return tx.Overbooked(&idle, state.Hold{From: r.Start, Until: r.End, Items: share.Items, Alone: r.Claim().AloneOn(v)}, later) != nil
 }
 
 // judge says of a reservation whether it is degraded: it is while a vnode of it cannot be used, or is taken by a maintenance.
@@ -44,9 +44,9 @@ func judge(tx *state.Tx, id pbs.ReservationID) {
 	if !ok || r.Maintenance() || r.State != pbs.ResvConfirmed && r.State != pbs.ResvDegraded && r.State != pbs.ResvRunning {
 		return
 	}
-	nodes, err := spec.ParseExecVnode(r.Nodes())
-	hurt := len(r.Taken()) > 0 || err == nil && slices.ContainsFunc(nodes.Vnodes(), func(name pbs.VnodeName) bool {
-		return unusable(tx, name) || tooSmall(tx, name, r)
+	shares, err := alloc.ByVnode(r.Nodes(), tx)
+	hurt := len(r.Taken()) > 0 || err == nil && slices.ContainsFunc(shares, func(s spec.ExecPart) bool {
+		return unusable(tx, s.Vnode) || tooSmall(tx, s, r)
 	})
 	degraded := r.State == pbs.ResvDegraded || r.Substate == pbs.ResvDegraded
 	next := *r
@@ -67,8 +67,8 @@ func judge(tx *state.Tx, id pbs.ReservationID) {
 	if hurt || err != nil {
 		return
 	}
-	for _, name := range nodes.Vnodes() { // those that were promised later may not fit beside it any more
-		for other := range tx.ReservationsOn(name) {
+	for _, s := range shares { // those that were promised later may not fit beside it any more
+		for other := range tx.ReservationsOn(s.Vnode) {
 			if r.Before(other) {
 				judge(tx, other.ID)
 			}

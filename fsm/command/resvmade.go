@@ -30,7 +30,7 @@ func (c *Reserve) ofJob(tx *state.Tx, m Meta, r *state.Reservation, res *state.R
 	r.Attrs = r.Attrs.Set("reserve_job", "", string(j.ID))
 	r.Length = min(j.Lasts(0, 0), mostOfJob)
 	r.Start, r.End = j.Started, j.Started+r.Length
-	nodes := j.AllVnodes().String() // those that it has released are not free yet
+	nodes := j.AllVnodes() // those that it has released are not free yet
 	r.Occurrences, r.Count = []state.Occurrence{{Start: r.Start, Nodes: nodes}}, 1
 	if err := stays(tx, j, r.End); err != nil {
 		return err
@@ -113,8 +113,9 @@ func reserveFor(tx *state.Tx, m Meta, j *state.Job) error {
 
 // maintain makes a maintenance: whole hosts at a time, whatever they do then (specification: advance-reservations section 10).
 func (c *Reserve) maintain(tx *state.Tx, r *state.Reservation, res *state.Result) error {
-	var chunks, groups []string
+	var chunks []string
 	var sum resource.List
+	var nodes spec.ExecVnode
 	var taken []pbs.VnodeName
 	for _, host := range c.Hosts {
 		var parts []spec.ExecPart
@@ -137,7 +138,7 @@ func (c *Reserve) maintain(tx *state.Tx, r *state.Reservation, res *state.Result
 		}
 		cpus, _ := all.Get("ncpus")
 		chunks = append(chunks, "host="+host+":ncpus="+cpus)
-		groups = append(groups, spec.ExecVnode{{Parts: parts}}.String())
+		nodes = append(nodes, spec.ExecChunk{Parts: parts})
 		var err error
 		if sum, err = resource.Add(sum, all, tx); err != nil {
 			return err
@@ -150,7 +151,7 @@ func (c *Reserve) maintain(tx *state.Tx, r *state.Reservation, res *state.Result
 	for _, it := range sum {
 		r.Resources = r.Resources.Set(it.Name, it.Value)
 	}
-	r.Occurrences[0].Nodes = strings.Join(groups, "+")
+	r.Occurrences[0].Nodes = nodes
 	book(tx, r, pbs.ResvMaintenance, res)
 	tx.PutReservation(r)
 	tx.Emit(state.Event{Kind: state.ReservationAsked, Reservation: r, By: c.Owner})
@@ -187,12 +188,16 @@ func takeFrom(tx *state.Tx, by *state.Reservation, name pbs.VnodeName) {
 		next := *r
 		next.Occurrences = slices.Clone(r.Occurrences)
 		taken := false
+		var had, left spec.ExecVnode
 		for _, n := range times[id] {
 			if n >= len(r.Occurrences) || n == 0 && !leaves(tx, &next, name) {
 				continue
 			}
 			o := &next.Occurrences[n]
-			o.Nodes, o.Taken = lessVnode(o.Nodes, name), append(slices.Clone(o.Taken), name)
+			if !o.Nodes.Equal(had) { // most occurrences have the vnodes of the one before
+				had, left = o.Nodes, lessVnode(o.Nodes, name)
+			}
+			o.Nodes, o.Taken = left, append(slices.Clone(o.Taken), name)
 			taken = true
 		}
 		if taken {
@@ -238,30 +243,19 @@ func victim(r *state.Reservation, now pbs.Time) {
 }
 
 // lessVnode returns an assignment without a vnode.
-func lessVnode(text string, name pbs.VnodeName) string {
-	nodes, err := spec.ParseExecVnode(text)
-	if err != nil {
-		return ""
-	}
-	var left spec.ExecVnode
+func lessVnode(nodes spec.ExecVnode, name pbs.VnodeName) (left spec.ExecVnode) {
 	for _, ch := range nodes {
 		ch.Parts = slices.DeleteFunc(slices.Clone(ch.Parts), func(p spec.ExecPart) bool { return p.Vnode == name })
 		if len(ch.Parts) > 0 {
 			left = append(left, ch)
 		}
 	}
-	if len(left) == 0 {
-		return ""
-	}
-	return left.String()
+	return left
 }
 
 // giveBackTaken has the victims of a maintenance that is over looked at again.
 func giveBackTaken(tx *state.Tx, over *state.Reservation) {
-	order, _, err := booked(tx, over.Nodes())
-	if err != nil {
-		return
-	}
+	order := over.Nodes().Vnodes()
 	for _, r := range slices.Collect(tx.Reservations()) {
 		if slices.ContainsFunc(order, func(name pbs.VnodeName) bool { return slices.Contains(r.Taken(), name) }) {
 			next := *r

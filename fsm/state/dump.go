@@ -101,7 +101,7 @@ var loaders = map[byte]func(decode func(any) error) (Loaded, error){
 	20: rows(func(tx *Tx) *table[Part] { return &tx.parts }, nil, nil),
 	30: rows(func(tx *Tx) *table[Share] { return &tx.shares }, nil, nil),
 	31: rows(func(tx *Tx) *table[Account] { return &tx.accounts }, nil, nil),
-	32: rows(func(tx *Tx) *table[Reservation] { return &tx.reservations }, nil, nil), // what they promise: see Store
+	32: rows(func(tx *Tx) *table[Reservation] { return &tx.reservations }, func(_ *Tx, r *Reservation) { r.share() }, nil), // what they promise: see Store
 	33: rows(func(tx *Tx) *table[LSF] { return &tx.lsf }, nil, nil),
 }
 

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -59,63 +60,35 @@ func (b *booking) during(from, until pbs.Time, yield func(*Promise) bool) bool {
 	return true
 }
 
-// booked reads an assignment into what it has of each vnode, in its order.
-func (t *tables) booked(text string) (of []share) {
-	nodes, err := spec.ParseExecVnode(text)
-	if text == "" || err != nil {
-		return nil
-	}
-	at := map[pbs.VnodeName]int{}
-	for _, ch := range nodes {
-		for _, part := range ch.Parts {
-			i, met := at[part.Vnode]
-			if !met {
-				at[part.Vnode] = len(of)
-				of = append(of, share{part.Vnode, resource.Sorted(part.Items)})
-				continue
-			}
-			if sum, err := resource.Add(of[i].items, part.Items, t); err == nil {
-				of[i].items = sum
-			}
-		}
-	}
-	return of
-}
-
-// share is what an assignment has of a vnode.
-type share struct {
-	vnode pbs.VnodeName
-	items resource.List
-}
-
 // bookings returns what the reservation has, by vnode in the order of their first use. Of one that is being deleted they end
 // when its jobs have left, so they count as they are.
 func (r *Reservation) bookings(t *tables) []*booking {
 	var all []*booking
 	claim := r.Claim()
 	at := map[pbs.VnodeName]*booking{}
-	var last string
-	var shares []share // of last, which most occurrences share with the one before
+	var last spec.ExecVnode
+	var shares []spec.ExecPart // of last, which most occurrences share with the one before
 	var room []Promise
 	for n := range r.Occurrences {
-		if text := r.Occurrences[n].Nodes; text != last {
-			last, shares = text, t.booked(text)
+		if nodes := r.Occurrences[n].Nodes; !nodes.Equal(last) {
+			last = nodes
+			shares, _ = alloc.ByVnode(nodes, t) // what cannot be summed up was refused
 		}
 		from, until := r.Times(n)
 		if len(room) < len(shares) {
 			room = make([]Promise, max(len(shares), min(len(shares)*(len(r.Occurrences)-n), mostAtOnce)))
 		}
 		for i, s := range shares {
-			b := at[s.vnode]
+			b := at[s.Vnode]
 			if b == nil {
-				b = &booking{vnode: s.vnode, reservation: r, sorted: true}
-				at[s.vnode] = b
+				b = &booking{vnode: s.Vnode, reservation: r, sorted: true}
+				at[s.Vnode] = b
 				all = append(all, b)
 			}
 			if len(b.promises) > 0 && b.promises[len(b.promises)-1].From > from {
 				b.sorted = false
 			}
-			room[i] = Promise{Reservation: r, Vnode: s.vnode, Occurrence: n, From: from, Until: until, Items: s.items, Claim: &claim}
+			room[i] = Promise{Reservation: r, Vnode: s.Vnode, Occurrence: n, From: from, Until: until, Items: s.Items, Claim: &claim}
 			b.promises, b.longest = append(b.promises, &room[i]), max(b.longest, until-from)
 		}
 		room = room[len(shares):]
@@ -201,16 +174,10 @@ func (tx *Tx) indexReservation(old, r *Reservation) {
 		for _, b := range now {
 			stays[b.vnode] = true
 		}
-		last := ""
-		for n := range old.Occurrences {
-			text := old.Occurrences[n].Nodes
-			if text == last {
-				continue
-			}
-			last = text
-			for _, s := range tx.booked(text) {
-				if !stays[s.vnode] {
-					tx.promised.drop(&booking{vnode: s.vnode, reservation: old})
+		for nodes := range old.Assignments {
+			for _, name := range nodes.Vnodes() {
+				if !stays[name] {
+					tx.promised.drop(&booking{vnode: name, reservation: old})
 				}
 			}
 		}

@@ -1,16 +1,19 @@
 package state
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fxamacker/cbor/v2"
 	"pgregory.net/rapid"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 )
 
 // What is known of promises is what the reservations say, whatever became of them.
@@ -29,7 +32,7 @@ func TestProperty_Promises(t *testing.T) {
 					for range rapid.IntRange(0, 3).Draw(r, "chunks") {
 						nodes += fmt.Sprintf("+(%s:ncpus=%d)", rapid.SampledFrom(vnodes).Draw(r, "vnode"), rapid.IntRange(1, 3).Draw(r, "ncpus"))
 					}
-					resv.Occurrences = append(resv.Occurrences, Occurrence{Start: at, Nodes: strings.TrimPrefix(nodes, "+")})
+					resv.Occurrences = append(resv.Occurrences, Occurrence{Start: at, Nodes: nodesOf(strings.TrimPrefix(nodes, "+"))})
 					if n == 0 { // which an alteration may have made longer than the others
 						resv.Start, resv.End = at, at+pbs.Time(rapid.IntRange(1, 60).Draw(r, "first"))
 					}
@@ -89,12 +92,20 @@ func TestProperty_Promises(t *testing.T) {
 	})
 }
 
+// nodesOf reads an assignment.
+func nodesOf(text string) (nodes spec.ExecVnode) {
+	if err := nodes.UnmarshalText([]byte(text)); err != nil {
+		panic(err)
+	}
+	return nodes
+}
+
 // promisedOf is what a vnode is promised, in the simplest words.
 func promisedOf(v *View, name pbs.VnodeName) (all []*Promise) {
 	for r := range v.Reservations() {
 		for n, o := range r.Occurrences {
 			var sum int
-			for part := range strings.SplitSeq(o.Nodes, "+") {
+			for part := range strings.SplitSeq(o.Nodes.String(), "+") {
 				var of string
 				var ncpus int
 				if _, err := fmt.Sscanf(part, "(%1s:ncpus=%d)", &of, &ncpus); err == nil && of == string(name) {
@@ -123,7 +134,7 @@ func TestPromises_AddUp(t *testing.T) {
 	s := NewStore()
 	tx := s.Tx()
 	resv := &Reservation{ID: pbs.NewReservationID('R', 1, "srv"), Seq: 1, Start: 1, End: 2}
-	resv.Occurrences = []Occurrence{{Start: 1, Nodes: "(a:ncpus=1:mem=1kb)+(a:ncpus=2:mem=3kb)+(a:mem=1kb)"}}
+	resv.Occurrences = []Occurrence{{Start: 1, Nodes: nodesOf("(a:ncpus=1:mem=1kb)+(a:ncpus=2:mem=3kb)+(a:mem=1kb)")}}
 	tx.PutReservation(resv)
 	s.Commit(tx)
 	var got []string
@@ -147,5 +158,52 @@ func TestReservation_OtherIdentifiers(t *testing.T) {
 		if _, ok := s.Publish().Reservation(id); ok != want {
 			t.Errorf("%q: %v, want %v", id, ok, want)
 		}
+	}
+}
+
+// The vnodes of an occurrence are kept as text, and read back once for those in a row that have the same.
+func TestLoader_SharesAssignments(t *testing.T) {
+	has := []string{"(a:ncpus=1)+(b:ncpus=1)", "(a:ncpus=1)+(b:ncpus=1)", "", "(b:ncpus=1)", "(b:ncpus=1)"}
+	resv := &Reservation{ID: pbs.NewReservationID('S', 1, "srv"), Seq: 1}
+	for i, text := range has {
+		resv.Occurrences = append(resv.Occurrences, Occurrence{Start: pbs.Time(i), Nodes: nodesOf(text)})
+	}
+	enc, err := Encoding().EncMode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := enc.Marshal(resv)
+	if err != nil || !bytes.Contains(file, []byte(has[0])) {
+		t.Fatalf("%q, %v", file, err)
+	}
+	dec, err := cbor.DecOptions{TextUnmarshaler: cbor.TextUnmarshalerTextString}.DecMode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewLoader()
+	rec, err := Decode(32, func(rec any) error { return dec.Unmarshal(file, rec) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Put(rec); err != nil {
+		t.Fatal(err)
+	}
+	r, ok := l.tx.Reservation(resv.ID)
+	if !ok {
+		t.Fatal("not there")
+	}
+	for i, text := range has {
+		if got := r.Occurrences[i].Nodes.String(); got != text {
+			t.Errorf("occurrence %d has %q, want %q", i, got, text)
+		}
+	}
+	for _, i := range []int{1, 4} {
+		if &r.Occurrences[i].Nodes[0] != &r.Occurrences[i-1].Nodes[0] {
+			t.Errorf("occurrences %d and %d have copies of their own", i-1, i)
+		}
+	}
+	all := slices.Collect(r.Assignments)
+	if len(all) != 3 || len(all[1]) > 0 || !all[2].Has("b") {
+		t.Errorf("yielded %v", all)
 	}
 }

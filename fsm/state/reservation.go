@@ -58,7 +58,8 @@ type Reservation struct {
 // An Occurrence is one time at which a reservation is to have its vnodes.
 type Occurrence struct {
 	Start pbs.Time `cbor:"1,keyasint"`
-	Nodes string   `cbor:"2,keyasint,omitempty"` // as an exec_vnode; empty: it has none
+	// Nodes are its vnodes, with what it has of each; empty: it has none. Nobody writes to them: others take their place.
+	Nodes spec.ExecVnode `cbor:"2,keyasint,omitzero"`
 	// Taken are vnodes of it that a maintenance has.
 	Taken []pbs.VnodeName `cbor:"3,keyasint,omitempty"`
 }
@@ -83,7 +84,7 @@ type ReservationStatus struct {
 func (r *Reservation) Status() ReservationStatus { return ReservationStatus{r.State, r.Substate} }
 
 // Nodes returns resv_nodes: the vnodes of the present or next occurrence.
-func (r *Reservation) Nodes() string { return r.Occurrences[0].Nodes }
+func (r *Reservation) Nodes() spec.ExecVnode { return r.Occurrences[0].Nodes }
 
 // Taken returns the vnodes of the present or next occurrence that a maintenance has.
 func (r *Reservation) Taken() []pbs.VnodeName { return r.Occurrences[0].Taken }
@@ -142,6 +143,27 @@ func (r *Reservation) Times(n int) (start, end pbs.Time) {
 	return start, start + r.Length
 }
 
+// Assignments yields the vnodes of all occurrences in their order, once for those in a row that have the same.
+func (r *Reservation) Assignments(yield func(spec.ExecVnode) bool) {
+	var last spec.ExecVnode
+	for i := range r.Occurrences {
+		if nodes := r.Occurrences[i].Nodes; !nodes.Equal(last) {
+			if last = nodes; !yield(nodes) {
+				return
+			}
+		}
+	}
+}
+
+// share lets occurrences in a row that have the same vnodes have one list of them in memory.
+func (r *Reservation) share() {
+	for i := range r.Occurrences[min(1, len(r.Occurrences)):] {
+		if before := r.Occurrences[i].Nodes; r.Occurrences[i+1].Nodes.Equal(before) {
+			r.Occurrences[i+1].Nodes = before
+		}
+	}
+}
+
 // Reservation returns the reservation with the id.
 func (t *tables) Reservation(id pbs.ReservationID) (*Reservation, bool) {
 	if t.reservations.count() == 0 {
@@ -188,14 +210,9 @@ func (tx *Tx) PutReservation(r *Reservation) {
 // touchPromised has the vnodes of all occurrences of a reservation looked at again: of later ones there may be less than is promised, now
 // that it counts again.
 func (tx *Tx) touchPromised(r *Reservation) {
-	last := ""
-	for _, o := range r.Occurrences {
-		if o.Nodes == last {
-			continue
-		}
-		last = o.Nodes
-		for _, s := range tx.booked(o.Nodes) {
-			tx.touchVnode(s.vnode)
+	for nodes := range r.Assignments {
+		for _, name := range nodes.Vnodes() {
+			tx.touchVnode(name)
 		}
 	}
 }

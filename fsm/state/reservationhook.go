@@ -39,14 +39,18 @@ func (t *tables) ReservationForHooks(r *Reservation) attr.List {
 func nodesOfAll(all []Occurrence) string {
 	var order []string
 	of := map[string][]int{}
+	text := ""
 	for i, o := range all {
-		if o.Nodes == "" {
+		if i == 0 || !o.Nodes.Equal(all[i-1].Nodes) {
+			text = o.Nodes.String()
+		}
+		if text == "" {
 			continue
 		}
-		if _, known := of[o.Nodes]; !known {
-			order = append(order, o.Nodes)
+		if _, known := of[text]; !known {
+			order = append(order, text)
 		}
-		of[o.Nodes] = append(of[o.Nodes], i)
+		of[text] = append(of[text], i)
 	}
 	if len(order) == 0 {
 		return ""

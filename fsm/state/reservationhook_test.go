@@ -11,7 +11,7 @@ func TestNodesOfAll(t *testing.T) {
 	} {
 		var all []Occurrence
 		for _, nodes := range list {
-			all = append(all, Occurrence{Nodes: nodes})
+			all = append(all, Occurrence{Nodes: nodesOf(nodes)})
 		}
 		if got := nodesOfAll(all); got != want {
 			t.Errorf("%v: %q, want %q", list, got, want)

@@ -50,7 +50,7 @@ func (t *tables) ReservationAttributes(r *Reservation) attr.List {
 		"reserve_end":      seconds(r.End),
 		"reserve_duration": strconv.FormatInt(r.shownLength().Unix(), 10),
 		"queue":            string(r.ID.Queue()),
-		"resv_nodes":       r.Nodes(),
+		"resv_nodes":       r.Nodes().String(),
 		"server":           t.cluster.Name,
 		"ctime":            seconds(r.Created),
 		"mtime":            seconds(r.Changed),

@@ -53,7 +53,7 @@ func (t *tables) ServerHolds(asked resource.List, apart pbs.ReservationID) *Serv
 			continue
 		}
 		for n := range r.Occurrences {
-			if from, until := r.Times(n); r.Occurrences[n].Nodes != "" {
+			if from, until := r.Times(n); len(r.Occurrences[n].Nodes) > 0 {
 				h.Add(from, until, r.Resources)
 			}
 		}
