@@ -61,15 +61,18 @@ func (w *world) release(r run) {
 func (w *world) change(placed spec.ExecVnode, by int64, beside ...string) {
 	for _, ch := range placed {
 		for _, p := range ch.Parts {
-			i, ok := w.byVnode[p.Vnode]
-			if !ok {
-				continue
+			if i, ok := w.byVnode[p.Vnode]; ok {
+				w.count(i, p.Items, by, beside...)
 			}
-			for _, it := range p.Items {
-				if col := w.columns.of(it.Name); col != nil && !slices.Contains(beside, it.Name) {
-					col.add(i, by*charged(col.def, resource.List{it}))
-				}
-			}
+		}
+	}
+}
+
+// count does for one vnode what change does for those of an assignment.
+func (w *world) count(i int, items resource.List, by int64, beside ...string) {
+	for _, it := range items {
+		if col := w.columns.of(it.Name); col != nil && !slices.Contains(beside, it.Name) {
+			col.add(i, by*charged(col.def, resource.List{it}))
 		}
 	}
 }

@@ -348,17 +348,7 @@ func (w *world) take(i int, needs []need) spec.ExecPart {
 }
 
 // undo gives back what was taken.
-func (w *world) undo(placed spec.ExecVnode) {
-	for _, ch := range placed {
-		for _, p := range ch.Parts {
-			i := w.byVnode[p.Vnode]
-			for _, item := range p.Items {
-				c := w.columns.of(item.Name)
-				c.add(i, charged(c.def, resource.List{item}))
-			}
-		}
-	}
-}
+func (w *world) undo(placed spec.ExecVnode) { w.change(placed, 1) }
 
 // settle makes the attempt final: its vnodes have one job more, and none for
 // others if it wants them for itself.

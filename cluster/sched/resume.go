@@ -298,7 +298,7 @@ func (w *world) gives(i int, l state.Left, place spec.Place, want map[onColumn]i
 	return true
 }
 
-// regive gives a suspended job back what it gave.
+// regive gives a suspended job back what it gave: gives has looked whether it is there.
 func (w *world) regive(gone []state.Left, place spec.Place) {
 	for _, l := range gone {
 		i := w.byVnode[l.Vnode.Name]
@@ -309,11 +309,7 @@ func (w *world) regive(gone []state.Left, place spec.Place) {
 			n.alone, n.usable = true, false
 			w.hosts[n.host].shut = w.hosts[n.host].shut || n.vnode.HostAloneFor(place)
 		}
-		for _, it := range l.Items {
-			if def, ok := w.view.Resource(it.Name); ok && def.AtVnodes() {
-				w.column(def).add(i, -charged(def, resource.List{it}))
-			}
-		}
+		w.count(i, l.Items, -1)
 		w.reset(n.host)
 	}
 }
