@@ -13,7 +13,6 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
-	"rampart/fsm/spec"
 	"rampart/mom/cgroup"
 	"rampart/mom/hook"
 	"rampart/mom/proc"
@@ -264,13 +263,12 @@ func (l *life) lives(job string, run uint32) bool {
 // exec_host stands at its chunk's place.
 func want(t task.Task, host pbs.HostName) cgroup.Want {
 	w := cgroup.Want{Job: string(t.Key.Job), Run: uint32(t.Key.Run)}
-	chunks, err := spec.ParseExecVnode(t.Attrs.Get("exec_vnode"))
-	hosts, hostErr := spec.ParseExecHost(t.Attrs.Get("exec_host"))
-	if errors.Join(err, hostErr) != nil {
+	on, err := t.Placement()
+	if err != nil {
 		return w
 	}
-	for i, c := range chunks {
-		if len(t.Hosts) > 1 && i < len(hosts) && !pbs.SameHost(hosts[i].Host, string(host)) {
+	for i, c := range on.Vnodes {
+		if len(t.Hosts) > 1 && !pbs.SameHost(on.Host(i, string(host)), string(host)) {
 			continue
 		}
 		for _, p := range c.Parts {

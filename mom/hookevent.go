@@ -13,7 +13,6 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
-	"rampart/fsm/spec"
 	"rampart/mom/hook"
 	"rampart/mom/task"
 	"rampart/transport/api"
@@ -93,12 +92,12 @@ func (r hookRunner) jobEvent(t task.Task, event string) *hook.Event {
 	job := r.job(t)
 	at(&job, t, event)
 	e.Job = &job
-	parts, err := spec.ParseExecVnode(t.Attrs.Get("exec_vnode"))
+	on, err := t.Placement()
 	if err != nil {
 		return e
 	}
 	sums := map[string]int{}
-	for _, chunk := range parts {
+	for _, chunk := range on.Vnodes {
 		for _, p := range chunk.Parts {
 			name := string(p.Vnode)
 			i, ok := sums[name]
@@ -113,7 +112,7 @@ func (r hookRunner) jobEvent(t task.Task, event string) *hook.Event {
 		}
 	}
 	if event == "execjob_prologue" || event == "execjob_launch" {
-		e.Failed = failedOf(t, parts, e.Vnodes)
+		e.Failed = failedOf(t, on, e.Vnodes)
 	}
 	return e
 }
@@ -162,15 +161,14 @@ func (r hookRunner) assign(v *hook.Object, it resource.Item) {
 }
 
 // failedOf returns the vnodes of hosts on which the job cannot count.
-func failedOf(t task.Task, parts spec.ExecVnode, vnodes []hook.Object) []hook.Object {
-	hosts, err := spec.ParseExecHost(t.Attrs.Get("exec_host"))
-	if !t.Life.OnTrial() || err != nil || len(hosts) != len(parts) {
+func failedOf(t task.Task, on task.Placement, vnodes []hook.Object) []hook.Object {
+	if !t.Life.OnTrial() || len(on.Hosts) != len(on.Vnodes) {
 		return nil
 	}
 	bad := map[string]bool{}
-	for i, chunk := range parts {
+	for i, chunk := range on.Vnodes {
 		for _, p := range chunk.Parts {
-			bad[string(p.Vnode)] = bad[string(p.Vnode)] || !t.Good(pbs.HostName(hosts[i].Host))
+			bad[string(p.Vnode)] = bad[string(p.Vnode)] || !t.Good(pbs.HostName(on.Hosts[i].Host))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(vnodes), func(v hook.Object) bool { return !bad[v.Name] })

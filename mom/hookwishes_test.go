@@ -130,7 +130,7 @@ func TestHookRunner_VnodeOfSeveralChunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := hookRunner{&Mom{}, &life{spool: sp}}
-	job := task.Task{Order: task.Order{Key: key, Attrs: task.Attrs{{Name: "exec_vnode", Value: "(a:ncpus=1:mem=1gb)+(b:ncpus=4+a:ncpus=2:mem=512mb)"}}}}
+	job := task.Task{Order: task.Order{Key: key, Attrs: task.Attrs{{Name: "exec_vnode", Value: "(a:ncpus=1:mem=1gb)+(b:ncpus=4+a:ncpus=2:mem=512mb)"}, {Name: "exec_host", Value: "a/0+b/0*0"}}}}
 	want := map[string]string{"a": "3 1536mb", "b": "4 "}
 	for _, v := range r.jobEvent(job, "execjob_begin").Vnodes {
 		if got := v.Get("resources_assigned", "ncpus") + " " + v.Get("resources_assigned", "mem"); got != want[v.Name] {

@@ -63,21 +63,14 @@ func (o Order) addLSF(env map[string]string, host string) {
 		env["LSB_JOBINDEX"] = index
 		env["LSB_JOBNAME"] += "[" + index + "]"
 	}
-	chunks, err := o.chunks()
-	if err != nil {
-		return
-	}
-	hosts, err := spec.ParseExecHost(o.Attrs.Get("exec_host"))
+	on, chunks, err := o.chunks()
 	if err != nil {
 		return
 	}
 	var names []string
 	slots, total := map[string]int{}, 0
 	for i, c := range chunks {
-		name := host
-		if i < len(hosts) {
-			name = hosts[i].Host
-		}
+		name := on.Host(i, host)
 		if c.ncpus == 0 { // of a unit that the job has to itself: it keeps others away, and no task is there
 			continue
 		}
@@ -242,11 +235,7 @@ const maxNodeLines = 1 << 20
 // nodeFile returns the lines of $PBS_NODEFILE: for each chunk mpiprocs times its host,
 // once if it has none and cpus.
 func (o Order) nodeFile(host string) (string, error) {
-	chunks, err := o.chunks()
-	if err != nil {
-		return "", err
-	}
-	hosts, err := spec.ParseExecHost(o.Attrs.Get("exec_host"))
+	on, chunks, err := o.chunks()
 	if err != nil {
 		return "", err
 	}
@@ -257,10 +246,7 @@ func (o Order) nodeFile(host string) (string, error) {
 			return "", fmt.Errorf("write the node file: more than %d processes", maxNodeLines)
 		}
 		lines += c.mpiprocs
-		name := host
-		if i < len(hosts) {
-			name = hosts[i].Host
-		}
+		name := on.Host(i, host)
 		b.WriteString(strings.Repeat(name+"\n", c.mpiprocs))
 	}
 	return b.String(), nil
@@ -279,16 +265,16 @@ func (o Order) Nodes(host pbs.HostName) ([]string, error) {
 type chunk struct{ ncpus, mpiprocs, ompthreads int }
 
 // chunks joins what each chunk asked for with what it got.
-func (o Order) chunks() ([]chunk, error) {
-	got, err := spec.ParseExecVnode(o.Attrs.Get("exec_vnode"))
+func (o Order) chunks() (Placement, []chunk, error) {
+	on, err := o.Placement()
 	if err != nil {
-		return nil, err
+		return Placement{}, nil, err
 	}
 	var asked []spec.Chunk
 	if text := o.Attrs.Get("schedselect"); text != "" {
 		sel, err := spec.ParseSelect(text)
 		if err != nil {
-			return nil, err
+			return Placement{}, nil, err
 		}
 		for _, c := range sel.Chunks {
 			for range c.Count {
@@ -296,8 +282,8 @@ func (o Order) chunks() ([]chunk, error) {
 			}
 		}
 	}
-	all := make([]chunk, len(got))
-	for i, g := range got {
+	all := make([]chunk, len(on.Vnodes))
+	for i, g := range on.Vnodes {
 		c := &all[i]
 		for _, part := range g.Parts {
 			c.ncpus += number(part.Items.Get("ncpus"))
@@ -310,7 +296,7 @@ func (o Order) chunks() ([]chunk, error) {
 			c.mpiprocs = 1
 		}
 	}
-	return all, nil
+	return on, all, nil
 }
 
 func number(text string, _ bool) int {
@@ -320,7 +306,7 @@ func number(text string, _ bool) int {
 
 // threads returns NCPUS and OMP_NUM_THREADS: both are those of the first chunk.
 func (o Order) threads() (ncpus, omp string) {
-	chunks, err := o.chunks()
+	_, chunks, err := o.chunks()
 	if err != nil || len(chunks) == 0 {
 		return "1", "1"
 	}

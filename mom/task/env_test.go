@@ -36,6 +36,7 @@ func TestEnvironment_WhoWins(t *testing.T) {
 		{Name: "queue", Value: "workq"},
 		{Name: "Variable_List", Value: `PBS_O_PATH=/a:/b,LIST=x\,y,BACK=a\\b,TMPDIR=/mine,EMPTY=,PBS_JOBID=fake`},
 		{Name: "exec_vnode", Value: "(hosta:ncpus=2+hosta[1]:ncpus=1)+(hosta:ncpus=4)"},
+		{Name: "exec_host", Value: "hosta/0*0+hosta/1*4"},
 		{Name: "schedselect", Value: "1:ncpus=3+1:ncpus=4"},
 	}, true, "b", "c00kie")
 	env := s.environment(task, ann)

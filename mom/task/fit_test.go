@@ -311,7 +311,7 @@ func unended(t *Task) { t.Result = nil }
 
 // A program is told the cpus of the pruned first chunk, unless a hook has said another number.
 func TestRecount(t *testing.T) {
-	before := in(Starting, spread, with("exec_vnode", "(hosta:ncpus=4)+(hostb:ncpus=1)+(hostc:ncpus=1)"))
+	before := in(Starting, spread, with("exec_vnode", "(hosta:ncpus=4)+(hostb:ncpus=1)+(hostc:ncpus=1)"), with("exec_host", "hosta/0*4+hostb/0+hostc/0"))
 	now := in(Starting, spread, with("exec_vnode", "(hosta:ncpus=2)"), with("exec_host", "hosta/0*2"), with("schedselect", "1:ncpus=2"))
 	spec := proc.Spec{Env: []string{"A=4", "NCPUS=4", "OMP_NUM_THREADS=3"}}
 	recount(&spec, before, now)
