@@ -184,7 +184,7 @@ func (c *cycle) soonest(cl *class, m mode, parts []state.Kept, from reach) pbs.T
 	p := state.Pending{Held: parts}
 	have, havemem := p.Slots(), p.Mem()
 	want, wantmem := cl.slots(), cl.sum(r.mem.Name)
-	if cl.apart() || slices.ContainsFunc(cl.chunks, func(ch chunk) bool { return ch.once(r.mem.Name) }) {
+	if cl.apart() && !r.perSlot || slices.ContainsFunc(cl.chunks, func(ch chunk) bool { return ch.once(r.mem.Name) }) {
 		var per int64
 		for i := range cl.chunks {
 			per = max(per, cl.chunks[i].of(r.mem.Name))

@@ -50,6 +50,7 @@ func (g *gatherer) take(h int, most int64) (k int64) {
 	c, cl, r := g.cycle, g.of, g.cycle.reserving
 	slots, mem := c.freeFor(h, cl, cl.chunks)
 	slots = min(slots, most)
+	spread := map[int]int64{} // by term: how many slots more a host may give to chunks that are apart
 	var want int64
 	for i := range cl.chunks {
 		ch := &cl.chunks[i]
@@ -58,23 +59,24 @@ func (g *gatherer) take(h int, most int64) (k int64) {
 			continue
 		}
 		some := min(slots-k, g.left[i])
-		if cl.apart() || ch.scatter {
+		alone := cl.apart() || ch.scatter
+		room, rest := spread[ch.term]
+		switch {
+		case alone && rest && g.of.isRest(i): // of a chunk of the usual size this host has a part so far
+			some = min(some, room)
+		case alone && rest:
+			continue
+		case alone:
 			some = min(some, per)
-		} else if ch.full != nil {
+			spread[ch.term] = per - max(some, 0)
+		case ch.full != nil:
 			some = min(some, times(per, c.free.capOn(h, ch.full)))
 		}
 		if some <= 0 {
 			continue
 		}
 		g.left[i], k = g.left[i]-some, k+some
-		if chunks := (some + per - 1) / per; ch.once(r.mem.Name) {
-			want += ch.of(r.mem.Name)
-		} else {
-			want += chunks * ch.of(r.mem.Name)
-		}
-		if cl.apart() {
-			break
-		}
+		want += g.memory(ch, some, alone && rest)
 	}
 	if k == 0 {
 		return 0
@@ -89,9 +91,39 @@ func (g *gatherer) take(h int, most int64) (k int64) {
 	return k
 }
 
-// on takes of some hosts, the first ones first, and up to so many slots in all.
-func (g *gatherer) on(hosts []int, most int64) {
-	for _, h := range hosts {
+// memory returns how much is wanted with so many slots for chunks of a kind; more: the host has some for a chunk of the same job that
+// it gives once, or that these are a part of.
+func (g *gatherer) memory(ch *chunk, slots int64, more bool) int64 {
+	r := g.cycle.reserving
+	per, mem := ch.of(r.ncpus.Name), ch.of(r.mem.Name)
+	switch {
+	case ch.once(r.mem.Name):
+		return mem
+	case r.perSlot:
+		return (times(mem, int(slots)) + per - 1) / per
+	case more:
+		return 0
+	}
+	return times(mem, int((slots+per-1)/per))
+}
+
+// isRest reports whether a kind of chunk is one that is smaller than those before it, and else as they are: what is left of the slots of a
+// job that has so many on each host.
+func (c *class) isRest(i int) bool {
+	if i == 0 || c.chunks[i].count != 1 {
+		return false
+	}
+	a, b := &c.chunks[i-1], &c.chunks[i]
+	return a.term == b.term && b.of("ncpus") < a.of("ncpus") && a.host == b.host && a.vnode == b.vnode && slices.Equal(a.props, b.props)
+}
+
+// on takes of the hosts of a set, in the order that the class wants, and up to so many slots in all.
+func (g *gatherer) on(s *pset, by *ordering, most int64) {
+	w := g.cycle.free
+	outer := w.set
+	w.set = s
+	defer func() { w.set = outer }()
+	for h := range w.through(by, g.cycle.reserving.oneSlot()) {
 		if most <= 0 || g.wanted() == 0 {
 			return
 		}
@@ -121,13 +153,13 @@ func (g *gatherer) anywhere() {
 	g.only = 0
 }
 
-// gatherOn takes slots, and memory with them, of hosts in their order; nil: of all.
-func (c *cycle) gatherOn(cl *class, m mode, hosts []int) []state.Kept {
+// gatherOn takes slots, and memory with them, of the hosts of a set in their order; nil: of all.
+func (c *cycle) gatherOn(cl *class, m mode, s *pset) []state.Kept {
 	g := c.gatherer(cl, m)
-	if hosts == nil {
+	if s == nil {
 		g.anywhere()
 	} else {
-		g.on(hosts, unbounded)
+		g.on(s, cl.by, unbounded)
 	}
 	return g.all()
 }
@@ -148,7 +180,7 @@ func (c *cycle) gatherOver(cl *class, m mode) (parts []state.Kept, from reach) {
 		if together[s.rest] == nil {
 			order = append(order, s.rest)
 		}
-		now := (&state.Pending{Held: c.gatherOn(cl, m, s.hosts)}).Slots()
+		now := (&state.Pending{Held: c.gatherOn(cl, m, s)}).Slots()
 		together[s.rest] = append(together[s.rest], keepingUnit{s, now, s.ncpus})
 	}
 	var most int64
@@ -157,7 +189,7 @@ func (c *cycle) gatherOver(cl *class, m mode) (parts []state.Kept, from reach) {
 		g := c.gatherer(cl, m)
 		var hosts []int
 		for _, u := range chosen {
-			g.on(u.set.hosts, share)
+			g.on(u.set, cl.by, share)
 			hosts = append(hosts, u.set.hosts...)
 		}
 		slices.Sort(hosts)

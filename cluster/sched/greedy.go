@@ -117,23 +117,65 @@ func (c *cycle) gather(cl *class, m mode) (parts []state.Kept, from reach) {
 		if h < 0 {
 			return nil, reach{}
 		}
-		return c.gatherOn(cl, m, []int{h}), reach{host: h}
+		return c.gatherOn(cl, m, &pset{hosts: []int{h}}), reach{host: h}
 	case cl.units != nil:
 		return c.gatherOver(cl, m)
 	case cl.agree != nil:
 		return c.gatherTerms(cl, m)
 	case cl.groups.own && len(cl.groups.defs) > 0:
-		var most int64
-		for _, s := range c.free.sets(cl.groups) {
-			some := c.gatherOn(cl, m, s.hosts)
-			if n := (&state.Pending{Held: some}).Slots(); n > most && s.ncpus >= cl.slots() {
-				most, parts = n, some
-				from = reach{-1, s.on}
-			}
-		}
-		return parts, from
+		return c.gatherIn(cl, m)
 	}
 	return c.gatherOn(cl, m, nil), reach{-1, func(int) bool { return true }}
+}
+
+// gatherIn returns what can be kept of the placement set of which most can be, of those that could hold the job: of several the one that
+// has the first host in the order of the class.
+func (c *cycle) gatherIn(cl *class, m mode) (parts []state.Kept, from reach) {
+	var most int64
+	var best []*pset
+	kept := map[*pset][]state.Kept{}
+	for _, s := range c.free.sets(cl.groups) {
+		if c.holdsIn(s, cl, cl.chunks) < cl.slots() {
+			continue
+		}
+		kept[s] = c.gatherOn(cl, m, s)
+		switch n := (&state.Pending{Held: kept[s]}).Slots(); {
+		case n == 0 || n < most:
+		case n > most:
+			most, best = n, []*pset{s}
+		default:
+			best = append(best, s)
+		}
+	}
+	if len(best) == 0 {
+		return nil, reach{}
+	}
+	for h := range c.free.through(cl.by, nil) {
+		if i := slices.IndexFunc(best, func(s *pset) bool { return s.on(h) }); i >= 0 {
+			return kept[best[i]], reach{-1, best[i].on}
+		}
+	}
+	return kept[best[0]], reach{-1, best[0].on}
+}
+
+// holdsIn returns how many slots a set has in all for some chunks, of which a host takes no more than one where they are to be apart.
+func (c *cycle) holdsIn(s *pset, cl *class, chunks []chunk) int64 {
+	if !cl.apart() && !chunks[0].scatter {
+		return s.ncpus
+	}
+	var per, sum int64
+	for i := range chunks {
+		per = max(per, chunks[i].of("ncpus"))
+	}
+	total := c.free.column(c.reserving.ncpus).total
+	for _, h := range s.hosts {
+		var has int64
+		for _, i := range c.free.hosts[h].nodes {
+			has = plus(has, total[i])
+		}
+		sum = plus(sum, min(has, per))
+	}
+	return sum
 }
 
 // oneSlot is the need of a host that may keep anything.

@@ -37,9 +37,12 @@ type reserving struct {
 	queues map[pbs.QueueName]mode
 	turn   pbs.Time // between dispatch turns
 	depth  int      // how many jobs are planned by time: LSB_TIME_RESERVE_NUMJOBS
-	tick   bool     // the cycle is a dispatch turn
-	last   pbs.Time // when the last one was, this one included
-	at     pbs.Time // of the cycle
+
+	perSlot bool // what is reserved of memory is asked for each slot
+
+	tick bool     // the cycle is a dispatch turn
+	last pbs.Time // when the last one was, this one included
+	at   pbs.Time // of the cycle
 
 	waiters map[pbs.JobID]*waiter
 	inOrder []*waiter
@@ -111,7 +114,7 @@ func (p *Planner) reserving(v *state.View, now pbs.Time) *reserving {
 		return nil
 	}
 	r := &reserving{
-		queues: queues, depth: int(site.TimeReserveJobs), turn: state.Span(site.Turn()), at: now + p.ahead, waiters: map[pbs.JobID]*waiter{},
+		queues: queues, depth: int(site.TimeReserveJobs), perSlot: site.PerSlot, turn: state.Span(site.Turn()), at: now + p.ahead, waiters: map[pbs.JobID]*waiter{},
 		failed: map[*class]bool{}, roomy: map[*class]bool{}, short: map[*class]pbs.Time{}, whys: map[*class]state.Wait{}, spent: map[lot]bool{}, unready: map[lot]pbs.Time{},
 		passes: map[lot]bool{}, gates: map[bool]*world{}, slim: map[slimKey]*class{}, backfill: map[pbs.QueueName]bool{},
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
@@ -166,6 +167,51 @@ func TestReserving_Greedy(t *testing.T) {
 			if got := c.shows("job2"); !strings.HasPrefix(got, "runs") {
 				t.Errorf("job2 after its estimate: %q", got)
 			}
+		})
+	}
+}
+
+// What is kept is of hosts as the job can have them: of chunks that are apart as many slots as a host may give, and of a group of hosts that
+// could hold the job (docs/spec/reservation.md, sections 5.4 and 6.4).
+func TestReserving_GreedyAsItFits(t *testing.T) {
+	busy := func(c *turning, hosts ...string) { // name:ncpus:used, in color
+		for _, h := range hosts {
+			f := strings.Split(h, ":")
+			c.host(f[0], f[0]+":ncpus="+f[1]+",mem=1000mb,color="+f[3])
+			if f[2] != "0" {
+				c.job("on"+f[0], "normal", "select=1:ncpus="+f[2]+":host="+f[0]+" walltime=1:00:00")
+			}
+		}
+	}
+	for _, x := range []struct {
+		name    string
+		perSlot bool
+		hosts   string
+		queue   pbs.QueueName
+		job     string
+		want    string
+	}{
+		{"a rest beside a part", false, "A:4:3:x B:4:3:x C:4:3:x D:4:2:x", "slots", "select=2:ncpus=2+1:ncpus=1 place=scatter", "1/0*A 1/0*B 1/0*C 2/0*D, 22 16:00:00"},
+		{"no more than a whole one", false, "A:4:3:x B:4:4:x C:4:4:x D:4:1:x", "slots", "select=2:ncpus=2+1:ncpus=1 place=scatter", "1/0*A 2/0*D, 22 16:00:00"},
+		{"chunks that differ", false, "A:4:3:x B:4:3:x C:4:3:x D:4:2:x", "slots", "select=2:ncpus=2+1:ncpus=1:color=x place=scatter", "1/0*A 1/0*B 1/0*C 1/0*D, 22 16:00:00"},
+		{"a set that could hold it", false, "A:8:6:red B:4:3:blue C:4:4:blue D:4:4:blue", "slots", "select=3:ncpus=2 place=scatter:group=color", "1/0*B, 22 16:00:00"},
+		{"of two sets the first", false, "A:4:2:red B:4:4:red C:4:2:blue", "slots", "select=4:ncpus=1 place=free:group=color", "2/0*A, 22 16:00:00"},
+		{"memory of a slot", true, "A:4:2:x", "reservation", "select=1:ncpus=4:mem=400mb place=pack", "2/200*A"},
+		{"memory of a chunk", false, "A:4:2:x", "reservation", "select=1:ncpus=4:mem=400mb place=pack", "2/400*A, 22 16:00:00"},
+		{"memory of a host", false, "A:4:3:x B:4:3:x C:4:3:x D:4:2:x", "reservation", "select=2:ncpus=2:mem=50mb+1:ncpus=1:mem=50mb place=scatter", "1/50*A 1/50*B 1/50*C 2/50*D, 22 16:00:00"},
+		{"memory of its slots", true, "A:4:3:x B:4:3:x C:4:3:x D:4:2:x", "reservation", "select=2:ncpus=2:mem=100mb+1:ncpus=1:mem=50mb place=scatter", "1/50*A 1/50*B 1/50*C 2/100*D, 22 16:00:00"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := newTurning(t)
+			c.commit(&command.ManageResource{Verb: command.VerbCreate, Name: "color", Changes: []command.AttrChange{
+				{Entry: attr.Entry{Name: "type", Value: "string"}}, {Entry: attr.Entry{Name: "flag", Value: "h"}},
+			}})
+			config := lsf.Unconfigured()
+			config.PerSlot = x.perSlot
+			c.configured(config)
+			busy(c, strings.Fields(x.hosts)...)
+			c.job("j", x.queue, x.job)
+			c.want("T0", "j: "+x.want)
 		})
 	}
 }

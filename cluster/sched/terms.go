@@ -150,8 +150,8 @@ func (c *cycle) gatherTerms(cl *class, m mode) (parts []state.Kept, from reach) 
 			g := c.gatherer(cl, m)
 			g.only = term
 			wanted := g.wanted()
-			g.on(s.hosts, unbounded)
-			if n := wanted - g.wanted(); n > most && s.ncpus-promised[s] >= wanted {
+			g.on(s, cl.by, unbounded)
+			if n := wanted - g.wanted(); n > most && c.holdsIn(s, cl, cl.chunks[t.kinds[0]:][:len(t.kinds)])-promised[s] >= wanted {
 				most, chosen[term] = n, s
 			}
 		}
