@@ -107,6 +107,10 @@ type Config struct {
 	// Registry takes the replica's metrics; nil: nobody reads them.
 	Registry prometheus.Registerer
 
+	// Turn, if set, returns when Raft may ask the replica at an address for something, and what is called when it
+	// has: bubbles keep apart what several are asked for at the same moment, and have Raft draw the same again.
+	Turn func(addr, what string) (done func())
+
 	Clock  func() time.Time // nil: time.Now
 	Logger *slog.Logger
 }

@@ -37,6 +37,9 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 		Stream: layer, MaxPool: connsPerPeer, Timeout: rpcTimeout,
 		Logger: conf.Logger, MsgpackUseNewTimeFormat: true,
 	})).screen(r.starts.refuse, r.raft.silence)
+	if r.cfg.Turn != nil {
+		transport.turn = r.cfg.Turn
+	}
 	n := &node{id: r.raft.id, transport: transport, layer: layer, silence: r.raft.silence}
 	err := assertPreVote(conf, transport)
 	if err == nil {

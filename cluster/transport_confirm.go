@@ -27,8 +27,9 @@ type confirmer struct {
 	acks    map[raft.ServerID]ack
 	changed chan struct{} // closed at the next ack
 
-	refuse  func(raft.RPC) bool // answers what must not reach Raft
-	silence *silence            // in which nothing does
+	refuse  func(raft.RPC) bool                   // answers what must not reach Raft
+	silence *silence                              // in which nothing does
+	turn    func(addr, what string) (done func()) // Config's
 	taken   chan raft.RPC
 	closed  chan struct{}
 	once    sync.Once // closes closed
@@ -50,7 +51,7 @@ var (
 func newConfirmer(t *raft.NetworkTransport) *confirmer {
 	return &confirmer{
 		NetworkTransport: t, acks: make(map[raft.ServerID]ack), changed: make(chan struct{}),
-		taken: make(chan raft.RPC), closed: make(chan struct{}),
+		taken: make(chan raft.RPC), closed: make(chan struct{}), turn: func(string, string) func() { return func() {} },
 	}
 }
 
@@ -110,8 +111,10 @@ func (c *confirmer) Close() error {
 // AppendEntries sends entries or a heartbeat, and notes the answer. See hold for failures.
 func (c *confirmer) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	if heartbeat(args) {
+		defer c.turn(string(target), askHeartbeat)()
 		return c.appendEntries(id, target, args, resp, c.present())
 	}
+	defer c.turn(string(target), askEntries)()
 	args.Entries = store.Piece(args.Entries)
 	mark := c.mark()
 	err := c.appendEntries(id, target, args, resp, mark)

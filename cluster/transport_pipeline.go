@@ -14,7 +14,9 @@ func (c *confirmer) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAd
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(inner), nil
+	p := newPipeline(inner)
+	p.turn = func() func() { return c.turn(string(target), askEntries) }
+	return p, nil
 }
 
 // pipeline is Raft's with room for every answer. Raft's own (1.8.0) holds none, and
@@ -26,11 +28,12 @@ type pipeline struct {
 	raft.AppendPipeline
 	answers chan raft.AppendFuture
 	closed  chan struct{}
-	once    sync.Once // closes closed
+	turn    func() (done func()) // Config's, for the follower
+	once    sync.Once            // closes closed
 }
 
 func newPipeline(inner raft.AppendPipeline) *pipeline {
-	p := &pipeline{AppendPipeline: inner, answers: make(chan raft.AppendFuture), closed: make(chan struct{})}
+	p := &pipeline{AppendPipeline: inner, answers: make(chan raft.AppendFuture), closed: make(chan struct{}), turn: func() func() { return func() {} }}
 	go p.forward()
 	return p
 }
@@ -57,6 +60,7 @@ func (p *pipeline) forward() {
 
 // AppendEntries implements raft.AppendPipeline.
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+	defer p.turn()()
 	args.Entries = store.Piece(args.Entries)
 	return p.AppendPipeline.AppendEntries(args, resp)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -198,7 +199,7 @@ func (l *life) task(k spool.TaskKey) *task.Runner {
 	return l.tasks[k]
 }
 
-// all returns the runners, in no order.
+// all returns the runners, in the order of their jobs.
 func (l *life) all() []*task.Runner {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -206,6 +207,10 @@ func (l *life) all() []*task.Runner {
 	for _, r := range l.tasks {
 		list = append(list, r)
 	}
+	slices.SortFunc(list, func(a, b *task.Runner) int {
+		x, y := a.Task().Key, b.Task().Key
+		return cmp.Or(cmp.Compare(x.Job, y.Job), cmp.Compare(x.Run, y.Run))
+	})
 	return list
 }
 

@@ -80,6 +80,7 @@ func (w *World) newMom(h Host) (*mom, error) {
 
 // start starts the process; it adopts the programs that an earlier one has left.
 func (m *mom) start(ctx context.Context) {
+	m.w.phase(m.name)
 	ctx, m.cancel = context.WithCancel(ctx)
 	m.done = make(chan struct{})
 	go func(done chan struct{}) {
@@ -87,7 +88,7 @@ func (m *mom) start(ctx context.Context) {
 		err := wiring.Run(ctx, m.config, wiring.Options{
 			Logger: m.w.config.Logger.With("process", m.name),
 			Outside: &wiring.Outside{
-				Network: m.host, Load: m.load, Accounts: people{m.w.home("people")}, System: m.system, NoSync: true, Fault: m.system.disk, PID: momPID, Elsewhere: m.w.config.Elsewhere,
+				Network: m.w.outlet(m.host), Load: m.load, Accounts: people{m.w.home("people")}, System: m.system, NoSync: true, Fault: m.system.disk, PID: momPID, Elsewhere: m.w.config.Elsewhere,
 				Probe: func() agent.Hardware { return agent.Hardware{CPUs: m.cpus, MemoryKB: 8 << 20, Arch: "linux"} },
 			},
 		})
@@ -127,6 +128,7 @@ type programs struct {
 // Start implements proc.System.
 func (p *programs) Start(ctx context.Context, dir string, spec proc.Spec) (proc.Handle, error) {
 	p.caught(ctx)
+	p.w.place(spec.Job)
 	if err := p.forks(); err != nil {
 		return proc.Handle{}, err
 	}

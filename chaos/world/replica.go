@@ -80,15 +80,16 @@ const gossipKey = "gossip.key"
 
 // start starts the process.
 func (r *replica) start(ctx context.Context) {
+	r.w.phase(r.name)
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	outside := server.Outside{
-		Network: r.host, Accounts: people{r.w.home("people")},
+		Network: r.w.outlet(r.host), Accounts: people{r.w.home("people")},
 		Stores: func() (store.Backend, error) { return r.disk.open(r.w.config.Logger) },
 		Clock:  func() time.Time { return time.Now().Add(time.Duration(r.clockOff.Load())) },
 		Disk:   r.disk.valve.Pass, Level: r.level(), Elsewhere: r.w.config.Elsewhere,
 	}
 	if r.w.config.Plain {
-		outside.Witness = &ambusher{witness{r, r.cancel}}
+		outside.Witness, outside.Turn = &ambusher{witness{r, r.cancel}}, r.turn
 	} else {
 		outside.Check, outside.Witness = true, &witness{r, r.cancel}
 		outside.SnapshotAfter, outside.TrailingLogs = snapshotAfter, trailingLogs

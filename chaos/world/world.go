@@ -58,6 +58,8 @@ type Config struct {
 	// Plain is a cluster as it comes, for whoever has no laws to judge: nothing is set in it, nothing of what it
 	// does is written down for Evidence, and replicas keep as much of the log as in production.
 	Plain bool
+	// Chance, if set, has the global source of math/rand, from which Raft and memberlist draw, go on from a seed.
+	Chance func(seed uint64)
 	// Elsewhere is where hooks run; without it, the clock stands from the first one on.
 	Elsewhere *hook.Elsewhere
 }
@@ -84,6 +86,9 @@ type World struct {
 	trust   apiconnect.TrustClient
 	members apiconnect.MembersClient
 
+	order sync.Mutex
+	been  map[string]int // what was followed by draws, so often
+
 	life     context.Context // of the world
 	end      context.CancelFunc
 	watching sync.WaitGroup // of programs
@@ -102,7 +107,10 @@ type World struct {
 func New(c Config) (*World, error) {
 	w := &World{
 		config: c, net: memnet.New(c.Seed), begun: time.Now(), rand: rand.New(rand.NewPCG(c.Seed, 2)),
-		book: newBook(),
+		book: newBook(), been: make(map[string]int),
+	}
+	if c.Plain {
+		w.net.Orderly()
 	}
 	w.life, w.end = context.WithCancel(context.Background())
 	for i := range c.Size.Servers {

@@ -30,6 +30,7 @@ const (
 	suspicionMult           = 3
 	suspicionMaxTimeoutMult = 3
 	gossipInterval          = 100 * time.Millisecond
+	apart                   = 997 * time.Nanosecond // keeps their ticks off one moment, of which a bubble draws the order
 	// reclaimAfter lets a host come back under its name with another address.
 	reclaimAfter = 10 * time.Second
 	// rejoinEvery is how often seeds that are not members are asked again, so
@@ -118,9 +119,9 @@ func (g *Gossip) memberlistConfig() *memberlist.Config {
 	c.Name = MemberName(g.cfg.Meta.Role, g.cfg.Name)
 	c.Transport = g.cfg.Transport
 	far := func(d time.Duration) time.Duration { return d * time.Duration(max(1, g.cfg.Factor)) }
-	c.ProbeInterval, c.ProbeTimeout = far(probeInterval), far(probeTimeout)
+	c.ProbeInterval, c.ProbeTimeout = far(probeInterval)+apart, far(probeTimeout)
 	c.SuspicionMult, c.SuspicionMaxTimeoutMult = suspicionMult, suspicionMaxTimeoutMult
-	c.GossipInterval = far(gossipInterval)
+	c.GossipInterval = far(gossipInterval) + 2*apart
 	c.EnableCompression = false // the packets are smaller than the tables it would build for each
 	c.DeadNodeReclaimTime = reclaimAfter
 	c.MsgpackUseNewTimeFormat = true

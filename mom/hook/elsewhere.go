@@ -2,6 +2,8 @@ package hook
 
 import (
 	"context"
+	"hash/fnv"
+	"io"
 	"time"
 )
 
@@ -78,6 +80,9 @@ func (e *Elsewhere) talk(ctx context.Context, run *Run, exchange func(context.Co
 	if e == nil {
 		return exchange(ctx, run)
 	}
+	if run != nil {
+		<-time.After(run.turn())
+	}
 	e.do(func(here func(func())) {
 		if run != nil {
 			there := *run
@@ -92,6 +97,17 @@ func (e *Elsewhere) talk(ctx context.Context, run *Run, exchange func(context.Co
 		answer, err = exchange(context.WithoutCancel(ctx), run)
 	})
 	return answer, err
+}
+
+// turn is how long a script waits that is asked for at the same moment as others: its event and its job say which is first, and not
+// what its caller had to do until then.
+func (r *Run) turn() time.Duration {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, r.Event.Event)
+	if r.Event.Job != nil {
+		_, _ = io.WriteString(h, r.Event.Job.Name)
+	}
+	return time.Duration(h.Sum32()%10_000) * 10 * time.Nanosecond
 }
 
 // distant asks a source where its caller is.

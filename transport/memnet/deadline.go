@@ -10,9 +10,10 @@ type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	over  chan struct{}
+	taken *moments // of the net
 }
 
-func newDeadline() *deadline { return &deadline{over: make(chan struct{})} }
+func newDeadline(taken *moments) *deadline { return &deadline{over: make(chan struct{}), taken: taken} }
 
 // set moves the deadline; the zero time takes it away.
 func (d *deadline) set(t time.Time) {
@@ -32,6 +33,9 @@ func (d *deadline) set(t time.Time) {
 	if wait := time.Until(t); wait > 0 {
 		if closed {
 			d.over = make(chan struct{})
+		}
+		if d.taken != nil {
+			wait = time.Until(d.taken.take(time.Now(), wait))
 		}
 		over := d.over
 		d.timer = time.AfterFunc(wait, func() { close(over) })

@@ -1,10 +1,13 @@
 package memnet
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -28,6 +31,7 @@ type Host struct {
 	listeners map[uint16]*listener
 	packets   map[uint16]*packetConn
 	streams   map[*stream]struct{}
+	made      int // streams
 }
 
 func newHost(n *Net, name string, ip netip.Addr) *Host {
@@ -142,13 +146,15 @@ func (h *Host) connect(to *Host, port uint16) (net.Conn, error) {
 func (h *Host) Crash() {
 	h.mu.Lock()
 	var closers []func()
-	for _, l := range h.listeners {
+	for _, port := range slices.Sorted(maps.Keys(h.listeners)) {
+		l := h.listeners[port]
 		closers = append(closers, func() { _ = l.Close() })
 	}
-	for _, p := range h.packets {
+	for _, port := range slices.Sorted(maps.Keys(h.packets)) {
+		p := h.packets[port]
 		closers = append(closers, func() { _ = p.Close() })
 	}
-	for s := range h.streams {
+	for _, s := range slices.SortedFunc(maps.Keys(h.streams), func(a, b *stream) int { return cmp.Compare(a.number, b.number) }) {
 		closers = append(closers, s.crash)
 	}
 	h.mu.Unlock()
@@ -160,6 +166,8 @@ func (h *Host) Crash() {
 func (h *Host) keep(s *stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.made++
+	s.number = h.made
 	h.streams[s] = struct{}{}
 }
 

@@ -17,7 +17,7 @@ func (l *link) pass(ctx context.Context) error {
 			if state.delay == 0 {
 				return ctx.Err()
 			}
-			arrived = time.After(state.delay)
+			arrived = time.After(time.Until(l.arrival(state.delay)))
 		}
 		select {
 		case <-ctx.Done():

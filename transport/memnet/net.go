@@ -16,6 +16,7 @@ type Net struct {
 	hosts map[string]*Host
 	byIP  map[netip.Addr]*Host
 	links map[pair]*link
+	taken *moments // nil: several things may arrive at the same one
 }
 
 // pair names one direction of a link by the hosts' names.
@@ -67,7 +68,7 @@ func (n *Net) link(from, to string) *link {
 func (n *Net) linkLocked(p pair) *link {
 	l, ok := n.links[p]
 	if !ok {
-		l = &link{changed: make(chan struct{})}
+		l = &link{taken: n.taken, changed: make(chan struct{})}
 		n.links[p] = l
 	}
 	return l
@@ -133,6 +134,15 @@ type link struct {
 	mu      sync.Mutex
 	state   linkState
 	changed chan struct{} // closed and replaced when the state changes
+	taken   *moments      // of the net
+}
+
+// arrival is when something arrives that is sent now.
+func (l *link) arrival(delay time.Duration) time.Time {
+	if l.taken == nil {
+		return time.Now().Add(delay)
+	}
+	return l.taken.take(time.Now(), delay)
 }
 
 type linkState struct {

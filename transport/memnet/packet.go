@@ -33,7 +33,7 @@ type packetConn struct {
 func newPacketConn(h *Host, port uint16) *packetConn {
 	return &packetConn{
 		host: h, port: port, queue: make(chan packet, queued),
-		read: newDeadline(), write: newDeadline(), done: make(chan struct{}),
+		read: newDeadline(h.net.taken), write: newDeadline(h.net.taken), done: make(chan struct{}),
 	}
 }
 
@@ -72,7 +72,8 @@ func (p *packetConn) WriteTo(b []byte, to net.Addr) (int, error) {
 	if err != nil {
 		return 0, opError("write", to.String(), err)
 	}
-	state, _ := p.host.net.link(p.host.name, host.name).get()
+	over := p.host.net.link(p.host.name, host.name)
+	state, _ := over.get()
 	if state.cut || p.host.net.lost(state.drop) {
 		return len(b), nil
 	}
@@ -80,7 +81,7 @@ func (p *packetConn) WriteTo(b []byte, to net.Addr) (int, error) {
 	if state.delay == 0 {
 		host.deliver(port, m)
 	} else {
-		time.AfterFunc(state.delay, func() { host.deliver(port, m) })
+		time.AfterFunc(time.Until(over.arrival(state.delay)), func() { host.deliver(port, m) })
 	}
 	return len(b), nil
 }

@@ -28,13 +28,19 @@ type pipe struct {
 
 type chunk struct {
 	data []byte
-	sent time.Time
+	sent time.Time // or later by as much as others of that moment keep it back
 }
 
 // An ending travels behind the data: io.EOF after Close, a reset overtakes it.
 type ending struct {
 	err  error
-	sent time.Time
+	sent time.Time // as a chunk's
+}
+
+// sent returns when something counts as sent that is written now.
+func (p *pipe) sent() time.Time {
+	state, _ := p.link.get()
+	return p.link.arrival(state.delay).Add(-state.delay)
 }
 
 func newPipe(l *link) *pipe { return &pipe{link: l, changed: make(chan struct{})} }
@@ -100,7 +106,7 @@ func (p *pipe) put(b []byte) (n int, changed <-chan struct{}, err error) {
 		return 0, p.changed, nil
 	}
 	n = min(len(b), window-p.size)
-	p.chunks = append(p.chunks, chunk{append([]byte(nil), b[:n]...), time.Now()})
+	p.chunks = append(p.chunks, chunk{append([]byte(nil), b[:n]...), p.sent()})
 	p.size += n
 	p.wakeLocked()
 	return n, nil, nil
@@ -111,7 +117,7 @@ func (p *pipe) end(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended == nil {
-		p.ended = &ending{err, time.Now()}
+		p.ended = &ending{err, p.sent()}
 		p.wakeLocked()
 	}
 }
@@ -129,6 +135,7 @@ func (p *pipe) refuse(err error) {
 // A stream is one end of a connection.
 type stream struct {
 	host          *Host
+	number        int // of its host
 	in, out       *pipe
 	local, remote net.Addr
 	read, write   *deadline
@@ -147,7 +154,7 @@ func newStreams(a *Host, aPort uint16, b *Host, bPort uint16) (near, far *stream
 func newStream(h *Host, in, out *pipe, local, remote net.Addr) *stream {
 	return &stream{
 		host: h, in: in, out: out, local: local, remote: remote,
-		read: newDeadline(), write: newDeadline(), done: make(chan struct{}),
+		read: newDeadline(in.link.taken), write: newDeadline(in.link.taken), done: make(chan struct{}),
 	}
 }
 

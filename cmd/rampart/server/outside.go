@@ -40,6 +40,8 @@ type Outside struct {
 	// SnapshotAfter and TrailingLogs are cluster.Config's; 0: its defaults.
 	SnapshotAfter int
 	TrailingLogs  uint64
+	// Turn is cluster.Config's, for what else a replica asks others for, too; nil: it asks when it likes.
+	Turn func(addr, what string) (done func())
 	// Level is the feature level that the replica passes for; 0: command.FeatureLevel.
 	Level uint32
 	// LogHead is what the logs say of the host and its version whenever they are opened; empty: nothing.

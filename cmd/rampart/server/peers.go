@@ -35,11 +35,27 @@ type peers struct {
 
 var _ cluster.Peers = (*peers)(nil)
 
-func newPeers(network transport.Network, id *transport.Identity) *peers {
+// turned asks when it is its turn: see Outside.
+type turned struct {
+	http.RoundTripper
+	turn func(addr, what string) (done func())
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t turned) RoundTrip(r *http.Request) (*http.Response, error) {
+	defer t.turn(r.URL.Host, r.URL.Path)()
+	return t.RoundTripper.RoundTrip(r)
+}
+
+func newPeers(network transport.Network, id *transport.Identity, turn func(addr, what string) (done func())) *peers {
 	t := transport.NewTransport(id.Over(network), id.ClientTLS(transport.RoleReplica))
 	hidden := id.ClientTLS(transport.RoleReplica)
 	hidden.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &tls.Certificate{}, nil }
-	return &peers{transport: t, http: &http.Client{Transport: t}, nameless: transport.NewTransport(id.Over(network), hidden)}
+	c := &http.Client{Transport: t}
+	if turn != nil {
+		c.Transport = turned{t, turn}
+	}
+	return &peers{transport: t, http: c, nameless: transport.NewTransport(id.Over(network), hidden)}
 }
 
 func (p *peers) close() {

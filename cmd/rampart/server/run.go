@@ -141,7 +141,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.ca, err = openAuthority(s.files); err != nil {
 		return err
 	}
-	s.peers, s.moms = newPeers(s.outside.Network, s.identity), client.NewMoms(s.outside.Network, s.identity)
+	s.peers, s.moms = newPeers(s.outside.Network, s.identity, s.outside.Turn), client.NewMoms(s.outside.Network, s.identity)
+	s.moms.Turn = s.outside.Turn
 	s.handler = transport.NewHandler(transport.HandlerConfig{
 		Identity: s.identity, Leader: s.leader, Silent: s.silent, Network: s.outside.Network, Login: s.ca.read, Logged: s.logged, Logger: s.logger,
 	})
@@ -203,6 +204,7 @@ func (s *Server) openReplica() error {
 		Scripts:       s.lookedForScripts,
 		Registry:      s.metrics.registry,
 		SnapshotAfter: s.outside.SnapshotAfter, TrailingLogs: s.outside.TrailingLogs,
+		Turn:   s.outside.Turn,
 		Logger: s.logger,
 	})
 	return err

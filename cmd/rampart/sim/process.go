@@ -1,12 +1,16 @@
 package sim
 
 import (
+	cryptorand "crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"math/rand"
+	randv2 "math/rand/v2"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -55,15 +59,45 @@ func setProcess(zone *time.Location, seed uint64, files string) func() {
 			}
 		})
 	}
-	//lint:ignore SA1019 it is this source that raft and memberlist draw from
-	rand.Seed(int64(seed))
+	draw(seed)
+	reader := cryptorand.Reader // of names and epochs; keys are not from it
+	cryptorand.Reader = &dice{seed: seed, draws: make(map[int]*randv2.ChaCha8)}
 	processors, garbage := runtime.GOMAXPROCS(1), debug.SetGCPercent(400) // it is gone with the scenario
 	return func() {
 		runtime.GOMAXPROCS(processors)
 		debug.SetGCPercent(garbage)
-		time.Local = local
+		time.Local, cryptorand.Reader = local, reader
 		for _, take := range back {
 			take()
 		}
 	}
+}
+
+// draw has the source go on from a seed that raft and memberlist draw from.
+func draw(seed uint64) {
+	//lint:ignore SA1019 it is this source
+	rand.Seed(int64(seed))
+}
+
+// dice is a source of bytes for any number of goroutines. Those who want as many have a source of their own: how many requests have a
+// name so far, of which the order may differ, is nothing to an epoch.
+type dice struct {
+	mu    sync.Mutex
+	seed  uint64
+	draws map[int]*randv2.ChaCha8
+}
+
+// Read implements io.Reader.
+func (d *dice) Read(b []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	draws := d.draws[len(b)]
+	if draws == nil {
+		var key [32]byte
+		binary.LittleEndian.PutUint64(key[:], d.seed)
+		binary.LittleEndian.PutUint64(key[8:], uint64(len(b)))
+		draws = randv2.NewChaCha8(key)
+		d.draws[len(b)] = draws
+	}
+	return draws.Read(b)
 }

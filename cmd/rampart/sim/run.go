@@ -198,7 +198,7 @@ func (r *run) start(ctx context.Context) error {
 	}
 	c := world.Config{
 		Size: world.Size{Servers: max(1, replicas), Older: r.s.older}, Class: r.s.class, Seed: r.o.Seed, Dir: r.dir, Plain: true, Submit: []string{login},
-		Program: r.programs.of, Elsewhere: r.hooks, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Chance: draw, Program: r.programs.of, Elsewhere: r.hooks, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	for _, m := range r.s.hosts {
 		c.Hosts = append(c.Hosts, world.Host{Name: m.Name, Vnodes: m.Definition(), CPUs: processors(m)})

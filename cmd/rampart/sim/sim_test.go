@@ -24,15 +24,25 @@ var folders = []string{"testdata", "../../../docs/examples/sim", "../../conforma
 // alone names the scenario that a process of this binary is to play, and nothing else.
 const alone = "RAMPART_TEST_SCENARIO"
 
+// told has it write what -v tells, and nothing else.
+const told = "RAMPART_TEST_TOLD"
+
 func TestMain(m *testing.M) {
 	file := os.Getenv(alone)
 	if file == "" {
 		os.Exit(m.Run())
 	}
-	report, err := Play(file, Options{Seed: 1})
+	o := Options{Seed: 1}
+	if os.Getenv(told) != "" {
+		o.Verbose, o.Out = true, os.Stdout
+	}
+	report, err := Play(file, o)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
+	}
+	if o.Verbose {
+		return
 	}
 	fmt.Printf("%s in %s\n", report.Virtual.Round(time.Second), report.Took.Round(time.Millisecond))
 }
@@ -53,14 +63,55 @@ func TestScenarios(t *testing.T) {
 				}
 				child := exec.CommandContext(t.Context(), self)
 				child.Env = append(os.Environ(), alone+"="+file)
-				told, err := child.CombinedOutput()
+				out, err := child.CombinedOutput()
 				if err != nil {
-					t.Fatalf("%v\n%s", err, told)
+					t.Fatalf("%v\n%s", err, out)
 				}
-				t.Logf("%s%s of a processor", told, child.ProcessState.UserTime()+child.ProcessState.SystemTime())
+				t.Logf("%s%s of a processor", out, child.ProcessState.UserTime()+child.ProcessState.SystemTime())
 			})
 		}
 	}
+}
+
+// The same file and seed give the same again: what each command prints, the records, and when it all happens.
+func TestPlay_Again(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, plays := range map[string]int{
+		"testdata/again-replicas.txtar": 5, "testdata/failover.txtar": 2, "testdata/faults-hosts.txtar": 2, "../../conformance/testdata/sim/fence.txtar": 2,
+	} {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			var first []byte
+			for i := range plays {
+				child := exec.CommandContext(t.Context(), self)
+				child.Env = append(os.Environ(), alone+"="+file, told+"=yes")
+				out, err := child.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				if i == 0 {
+					first = out
+				} else if !bytes.Equal(out, first) {
+					a, b := differ(string(first), string(out))
+					t.Errorf("the first play\n%s\nand another one\n%s", a, b)
+				}
+			}
+		})
+	}
+}
+
+// differ returns the first lines in which two texts differ.
+func differ(a, b string) (string, string) {
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return as[i], bs[i]
+		}
+	}
+	return "its end", "its end"
 }
 
 // play writes a scenario to a file and plays it.

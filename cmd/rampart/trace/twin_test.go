@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -114,6 +115,29 @@ func TestForesee(t *testing.T) {
 		if !strings.Contains(text.String(), "Can Never Run") {
 			t.Errorf("%s: nobody says why job 4 does not start:\n%s", c.name, &text)
 		}
+	}
+}
+
+// The same state and changes give the same forecast, to the byte.
+func TestForesee_Again(t *testing.T) {
+	saved := living(t)
+	script := files(t, map[string]string{"job.sh": "#PBS -J 0-3\n#PBS -l select=1:ncpus=1,walltime=5:00\n"}) + "/job.sh"
+	var texts [2]string
+	for i := range texts {
+		f, err := Foresee(saved, TwinOptions{User: "ben", Ahead: 24 * time.Hour, Changes: []Change{
+			{Down: "node1", At: standardBegin.Add(2 * time.Minute)}, {Qmgr: "set queue workq max_run = [u:PBS_GENERIC=4]"}, {Submit: script},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := errors.Join(f.Text(&b), f.JSON(&b)); err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = b.String()
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("once\n%s\nand again\n%s", texts[0], texts[1])
 	}
 }
 
