@@ -1,6 +1,7 @@
 package world
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -265,8 +266,11 @@ func (w *World) Awaited() string {
 	return ""
 }
 
-// ambusher is the witness of a replica in a plain world: it sees nothing but what an ambush waits for.
-type ambusher struct{ witness }
+// ambusher is the witness of a replica in a plain world: it sees nothing but what somebody waits for.
+type ambusher struct {
+	witness
+	ctx context.Context // of that start
+}
 
 // Applied implements server.Witness.
 func (a *ambusher) Applied(index uint64, e command.Entry, outcomes []command.Outcome) {
@@ -276,6 +280,7 @@ func (a *ambusher) Applied(index uint64, e command.Entry, outcomes []command.Out
 		}
 		for _, c := range p.Commands {
 			a.spring(index, command.NameOf(c), c)
+			a.r.meets(a.ctx, index, c, false)
 		}
 	}
 }

@@ -89,7 +89,12 @@ func (r *replica) start(ctx context.Context) {
 		Disk:   r.disk.valve.Pass, Level: r.level(), Elsewhere: r.w.config.Elsewhere,
 	}
 	if r.w.config.Plain {
-		outside.Witness, outside.Turn = &ambusher{witness{r, r.cancel}}, r.turn
+		stores := outside.Stores
+		outside.Stores = func() (store.Backend, error) {
+			b, err := stores()
+			return met{b, r, ctx}, err
+		}
+		outside.Witness, outside.Turn = &ambusher{witness{r, r.cancel}, ctx}, r.turn
 	} else {
 		outside.Check, outside.Witness = true, &witness{r, r.cancel}
 		outside.SnapshotAfter, outside.TrailingLogs = snapshotAfter, trailingLogs

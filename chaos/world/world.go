@@ -89,6 +89,8 @@ type World struct {
 	order sync.Mutex
 	been  map[string]int // what was followed by draws, so often
 
+	meetings []*meeting // that wait, behind order, too
+
 	life     context.Context // of the world
 	end      context.CancelFunc
 	watching sync.WaitGroup // of programs

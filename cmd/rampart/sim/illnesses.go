@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"rampart/chaos/fault"
-	"rampart/fsm/command"
 )
 
 // illVerbs are words for the faults of chaos/fault that leave processes and links half well, by the names that they have there.
@@ -33,6 +32,7 @@ func illVerbs() map[string]verb {
 		"tear":        {usage: "tear leader|follower|NAME [BYTES]", least: 1, most: 2, do: (*run).tear, check: checkBytes},
 		"sicken":      {usage: "sicken HOST ILLNESS", least: 2, most: 2, do: (*run).sicken, check: checkIllness},
 		"cure":        {usage: "cure", do: all((*run).cure)},
+		"at-command":  {usage: "at-command COMMAND [proposed] WORD...", least: 2, most: -1, do: (*run).atCommand, check: checkAtCommand},
 		"ambush":      {usage: "ambush COMMAND", least: 1, most: 1, do: (*run).ambush, check: checkKind},
 	}
 }
@@ -165,13 +165,6 @@ func checkIllness(st step) error {
 
 // sicken makes a host ill.
 func (r *run) sicken(_ step, words []string) error { return r.world.Sicken(words[0], words[1]) }
-
-func checkKind(st step) error {
-	if text, ok := st.words[0].plain(); ok && !slices.Contains(command.Names(), text) {
-		return fmt.Errorf("%q is no command of the log; they are %s", text, strings.Join(command.Names(), " "))
-	}
-	return nil
-}
 
 // ambush has the leader die at a command of the log.
 func (r *run) ambush(st step, words []string) error {

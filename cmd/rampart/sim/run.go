@@ -68,6 +68,9 @@ type run struct {
 	hidden         *regexp.Regexp // the folder of all homes
 	hooks          *hook.Elsewhere
 
+	met     sync.Mutex
+	waiters []*waiter
+
 	putOff sync.WaitGroup
 	over   chan struct{} // closed when what is put off does not happen any more
 	late   atomic.Pointer[error]
@@ -144,7 +147,7 @@ func (r *run) play() (time.Duration, error) {
 		}
 	}
 	if err == nil {
-		err = r.unsprung()
+		err = cmp.Or(r.unsprung(), r.unmet())
 	}
 	return time.Since(r.s.begin), err
 }

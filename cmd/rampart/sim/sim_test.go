@@ -192,6 +192,13 @@ func TestPlay_Failures(t *testing.T) {
 		{"ambush", "ambush RevokeToken\nat +1\n", `x.txtar:1: ambush RevokeToken
   wanted: RevokeToken before the end of the scenario
   got: none`, false},
+		{"at a command that does not come", "at-command RevokeToken proposed kill leader\nat +1\n", `x.txtar:1: at-command RevokeToken proposed kill leader
+  wanted: RevokeToken before the end of the scenario
+  got: none`, false},
+		{"at a command about nobody's host", "at-command SubmitJob kill sister\nas ann qsub -- sim 1\n", `x.txtar:2: as ann qsub -- sim 1
+  SubmitJob is about no job with a sister`, false},
+		{"nobody at a command", "at-command SubmitJob freeze nobody\nas ann qsub -- sim 1\n", `x.txtar:2: as ann qsub -- sim 1
+  there is no replica and no host "nobody"`, false},
 		{"disk of a mom", "stall hosta\n", `x.txtar:1: stall hosta
   "hosta" is no replica`, false},
 		{"kind of writes", "stall leader tape\n", `x.txtar:1: stall leader tape
@@ -274,6 +281,10 @@ sicken hosta flu
 in 5 sicken hosta
 drag s1 soon
 cut hosta
+at-command SubmitJob
+at-command SubmitJob proposed
+at-command SubmitJob proposed at +1
+at-command SubmitJob slow hosta x
 -- ../x --
 -- a --
 -- a --
@@ -314,10 +325,14 @@ x:34: "flu" is no illness: want one of 'no processes', 'no space', 'space at tim
 x:35: usage: sicken HOST ILLNESS
 x:36: "soon" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
 x:37: usage: cut leader|follower|NAME leader|follower|NAME...
-x:38: file "../x" leads elsewhere
-x:40: there are two files "a"
-x:41: file "hostz:mom_priv/config" is for the home of hostz, which is no host
-x:42: file "hosta:/etc/passwd" leads elsewhere`
+x:38: usage: at-command COMMAND [proposed] WORD...
+x:39: usage: at-command COMMAND [proposed] WORD...
+x:40: "at" cannot happen at a command
+x:41: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:42: file "../x" leads elsewhere
+x:44: there are two files "a"
+x:45: file "hostz:mom_priv/config" is for the home of hostz, which is no host
+x:46: file "hosta:/etc/passwd" leads elsewhere`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
