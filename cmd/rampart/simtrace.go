@@ -162,6 +162,36 @@ func writeTo(stdout io.Writer, name string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
+// checkOutputs refuses files that cannot be written, or are named twice, before a replay of some minutes: what is in them stays until then.
+func checkOutputs(c *urfave.Context) error {
+	names := map[string]string{}
+	for _, flag := range []string{"csv", "json", "svg", "each"} {
+		name := c.String(flag)
+		if name == "" {
+			continue
+		}
+		if other, ok := names[name]; ok {
+			return fmt.Errorf("--%s: --%s is written to %s, too", flag, other, name)
+		}
+		names[name] = flag
+		if name == "-" {
+			continue
+		}
+		_, missing := os.Stat(name)
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666)
+		if err == nil {
+			err = f.Close()
+		}
+		if err == nil && errors.Is(missing, os.ErrNotExist) {
+			err = os.Remove(name)
+		}
+		if err != nil {
+			return fmt.Errorf("--%s: %w", flag, err)
+		}
+	}
+	return nil
+}
+
 // A replay has little in use and makes much garbage, so it is collected less often than by default, but no more of it is left
 // lying than the room that there is for it.
 const (
@@ -206,6 +236,9 @@ func replay(c *urfave.Context, hosts trace.Hosts) error {
 	}
 	if c.IsSet("compare") && (c.IsSet("each") || c.IsSet("svg")) {
 		return errors.New("sim: --each and --svg are of one site, --compare is of two")
+	}
+	if err := checkOutputs(c); err != nil {
+		return fmt.Errorf("sim: %w", err)
 	}
 	quit, restore := onSignal()
 	defer restore()

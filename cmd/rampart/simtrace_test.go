@@ -1,6 +1,46 @@
 package main
 
-import "testing"
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	urfave "github.com/urfave/cli/v2"
+)
+
+// Files that cannot be written are told before anything is replayed, and what is there stays.
+func TestCheckOutputs(t *testing.T) {
+	dir := t.TempDir()
+	old, fresh := filepath.Join(dir, "old"), filepath.Join(dir, "fresh")
+	if err := os.WriteFile(old, []byte("before"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		flags map[string]string
+		want  string
+	}{
+		{map[string]string{"csv": old, "json": fresh, "svg": "-"}, ""},
+		{map[string]string{"csv": filepath.Join(dir, "no/where")}, "--csv: open "},
+		{map[string]string{"json": dir}, "--json: open "},
+		{map[string]string{"csv": fresh, "each": fresh}, "--each: --csv is written to " + fresh + ", too"},
+		{map[string]string{"csv": "-", "json": "-"}, "--json: --csv is written to -, too"},
+	} {
+		set := flag.NewFlagSet("", flag.ContinueOnError)
+		for _, name := range []string{"csv", "json", "svg", "each"} {
+			set.String(name, c.flags[name], "")
+		}
+		err := checkOutputs(urfave.NewContext(nil, set, nil))
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.flags, err, c.want)
+		}
+	}
+	left, err := os.ReadFile(old)
+	if _, missing := os.Stat(fresh); err != nil || string(left) != "before" || !os.IsNotExist(missing) {
+		t.Errorf("what was there: %q, %v; what was not: %v", left, err, missing)
+	}
+}
 
 // What a replay has in use and the garbage that may lie beside it are bounded, unless it has very much in use.
 func TestGarbageFor(t *testing.T) {

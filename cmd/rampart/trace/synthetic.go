@@ -30,8 +30,10 @@ func (o Synthetic) Check() error {
 		return fmt.Errorf("%d hosts with %d cpus each", o.Nodes, o.CPUs)
 	case math.IsNaN(o.Load) || o.Load < 0 || o.Load > 100:
 		return fmt.Errorf("a load of %g: want 0 to 100", o.Load)
-	case o.Users < 1 || o.Widest < 0:
-		return fmt.Errorf("%d users, the largest job with %d cpus", o.Users, o.Widest)
+	case o.Users < 1:
+		return fmt.Errorf("%d users: want 1 at least", o.Users)
+	case o.Widest < 0 || o.Widest > o.Nodes*o.CPUs:
+		return fmt.Errorf("the largest job with %d cpus: want 1 to %d, which the hosts have, or 0 for all of them", o.Widest, o.Nodes*o.CPUs)
 	}
 	return nil
 }
