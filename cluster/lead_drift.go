@@ -114,15 +114,15 @@ func (d *drift) act(v verdict) {
 	}
 }
 
-// setAside keeps a state that has drifted, and the stores that it came from, for
+// quarantine keeps a state that has drifted, and the stores that it came from, for
 // those who look for the fault; the next start finds an empty disk, and so this
 // replica is installed anew under another id.
-func (d *drift) setAside(err error) error {
+func (d *drift) quarantine(err error) error {
 	if !errors.Is(err, command.ErrDiffers) || d.store.Err() != nil {
 		return nil
 	}
 	v := d.machine.View()
-	where, err := d.store.SetAside(v.Index(), func(w io.Writer) error { return snapshot.Write(w, v) })
+	where, err := d.store.Quarantine(v.Index(), func(w io.Writer) error { return snapshot.Write(w, v) })
 	if err != nil {
 		return fmt.Errorf("set the state aside: %w", err)
 	}

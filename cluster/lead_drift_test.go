@@ -106,7 +106,7 @@ func TestDrift_FollowerIsInstalledAnew(t *testing.T) {
 		if err := m.ended(40 * time.Second); !errors.Is(err, command.ErrDiffers) {
 			t.Fatalf("Run: %v", err)
 		}
-		aside, _, err := snapshot.Read(bytes.NewReader(disk.Aside()))
+		aside, _, err := snapshot.Read(bytes.NewReader(disk.Quarantined()))
 		if err != nil {
 			t.Fatalf("the state that was set aside: %v", err)
 		}
@@ -191,9 +191,9 @@ func TestDrift_EqualStatesAreComparedInPeace(t *testing.T) {
 	})
 }
 
-// TestDrift_FilesAreSetAside: the stores move at the next open, wherever an earlier
+// TestDrift_FilesAreQuarantined: the stores move at the next open, wherever an earlier
 // try was cut off.
-func TestDrift_FilesAreSetAside(t *testing.T) {
+func TestDrift_FilesAreQuarantined(t *testing.T) {
 	dir := t.TempDir()
 	open := func() store.Backend {
 		t.Helper()
@@ -207,7 +207,7 @@ func TestDrift_FilesAreSetAside(t *testing.T) {
 	if err := s.Log().StoreLog(&raft.Log{Index: 1, Data: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
-	where, err := s.SetAside(7, func(w io.Writer) error { return snapshot.Write(w, state.NewStore().View()) })
+	where, err := s.Quarantine(7, func(w io.Writer) error { return snapshot.Write(w, state.NewStore().View()) })
 	if err != nil {
 		t.Fatal(err)
 	}

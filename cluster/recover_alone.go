@@ -51,7 +51,7 @@ func (r *rescue) beginAnew(err error) error {
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	where, failed := r.store.SetAside(index, func(w io.Writer) error { return snapshot.Write(w, v) })
+	where, failed := r.store.Quarantine(index, func(w io.Writer) error { return snapshot.Write(w, v) })
 	if failed != nil {
 		return errors.Join(err, fmt.Errorf("set the stores aside: %w", failed))
 	}

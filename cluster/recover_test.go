@@ -180,7 +180,7 @@ func TestRecover_FurthestLogWins(t *testing.T) {
 			if behind.replica.Self().ServerID == before {
 				t.Error("the other survivor goes on with its old log")
 			}
-			if restarted == false && len(behind.memory().Aside()) == 0 {
+			if restarted == false && len(behind.memory().Quarantined()) == 0 {
 				t.Error("its state was not set aside")
 			}
 			w.same()

@@ -164,7 +164,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	services.Wait()
 	r.raft.end()
 	err = errors.Join(r.rescue.beginAnew(err), n.stop(), wantsAgain(ctx))
-	return errors.Join(err, r.drift.setAside(err), r.store.Close())
+	return errors.Join(err, r.drift.quarantine(err), r.store.Close())
 }
 
 // restart returns what ends Run, nil if it does not run.

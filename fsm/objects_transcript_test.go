@@ -62,7 +62,7 @@ func submitAs(_ *stage, who string, args map[string]string) command.Command {
 
 // schedule starts a job as the scheduler does, which keeps to the limits.
 func schedule(_ *stage, id string, args map[string]string) command.Command {
-	return &command.StartJob{Job: jobID(id), ExecVnode: args["on"], Comment: "Job run", Heed: true}
+	return &command.StartJob{Job: jobID(id), ExecVnode: args["on"], Comment: "Job run", WithinLimits: true}
 }
 
 func moveJob(_ *stage, id string, args map[string]string) command.Command {

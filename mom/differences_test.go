@@ -35,7 +35,7 @@ func TestDifferences(t *testing.T) {
 		t.Fatal("the page has no such section")
 	}
 	for _, word := range pbsDirectives {
-		if passed := !heeded(word); passed != slices.Contains(named, word) {
+		if passed := !honored(word); passed != slices.Contains(named, word) {
 			t.Errorf("%s is passed over: %v; docs/pbs-differences.md says so: %v", word, passed, !passed)
 		}
 	}
@@ -46,8 +46,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// heeded reports whether a directive changes anything, or is refused without a value.
-func heeded(word string) bool {
+// honored reports whether a directive changes anything, or is refused without a value.
+func honored(word string) bool {
 	for _, value := range []string{"", "mem", "checkpoint 10 !/bin/true"} {
 		var s settings
 		if err := s.directive(word + " " + value); err != nil || !reflect.DeepEqual(s, settings{}) {

@@ -94,29 +94,29 @@ const MostDays = 366
 
 // A why is what is known of a job that does not run, in the form of --json.
 type why struct {
-	Job       string    `json:"job"`
-	State     string    `json:"state"`
-	Says      string    `json:"says"` // in one sentence
-	Now       time.Time `json:"now"`
-	Comment   string    `json:"comment,omitempty"`
-	Select    string    `json:"select,omitempty"`
-	Place     string    `json:"place,omitempty"`
-	Walltime  string    `json:"walltime,omitempty"`
-	Queue     string    `json:"queue,omitempty"`
-	Never     bool      `json:"never,omitempty"`
-	Start     time.Time `json:"start,omitzero"`
-	Promised  bool      `json:"promised,omitempty"` // the scheduler keeps Start for it
-	ExecVnode string    `json:"exec_vnode,omitempty"`
-	When      *Foreseen `json:"when,omitempty"` // with --when
-	Shut      *held     `json:"shut,omitempty"`
-	Counted   []held    `json:"counted,omitempty"` // runs that count for the limit, or hold the resource of server or queue, that it waits for
-	Others    uint32    `json:"others,omitempty"`  // further ones
-	Chunk     string    `json:"chunk,omitempty"`
-	Chunks    uint32    `json:"chunks,omitempty"`
-	Room      []string  `json:"room,omitempty"`
-	Nearest   []nearest `json:"nearest,omitempty"`
-	More      uint32    `json:"more,omitempty"`
-	Unfit     uint32    `json:"unfit,omitempty"`
+	Job        string    `json:"job"`
+	State      string    `json:"state"`
+	Says       string    `json:"says"` // in one sentence
+	Now        time.Time `json:"now"`
+	Comment    string    `json:"comment,omitempty"`
+	Select     string    `json:"select,omitempty"`
+	Place      string    `json:"place,omitempty"`
+	Walltime   string    `json:"walltime,omitempty"`
+	Queue      string    `json:"queue,omitempty"`
+	Never      bool      `json:"never,omitempty"`
+	Start      time.Time `json:"start,omitzero"`
+	Promised   bool      `json:"promised,omitempty"` // the scheduler keeps Start for it
+	ExecVnode  string    `json:"exec_vnode,omitempty"`
+	When       *Foreseen `json:"when,omitempty"` // with --when
+	Shut       *held     `json:"shut,omitempty"`
+	Counted    []held    `json:"counted,omitempty"` // runs that count for the limit, or hold the resource of server or queue, that it waits for
+	Others     uint32    `json:"others,omitempty"`  // further ones
+	Chunk      string    `json:"chunk,omitempty"`
+	Chunks     uint32    `json:"chunks,omitempty"`
+	Room       []string  `json:"room,omitempty"`
+	Nearest    []nearest `json:"nearest,omitempty"`
+	More       uint32    `json:"more,omitempty"`
+	Ineligible uint32    `json:"ineligible,omitempty"`
 }
 
 // A nearest is a host that has no room now.
@@ -176,7 +176,7 @@ func tell(r *api.ExplainReply) *why {
 	}
 	o := r.GetObstacle()
 	w.Never, w.Start, w.Promised, w.ExecVnode = o.GetNever(), instant(o.GetStart()), o.GetPromised(), o.GetExecVnode()
-	w.Chunk, w.Chunks, w.Room, w.More, w.Unfit = o.GetChunk(), o.GetChunks(), o.GetRoom(), o.GetMore(), o.GetUnfit()
+	w.Chunk, w.Chunks, w.Room, w.More, w.Ineligible = o.GetChunk(), o.GetChunks(), o.GetRoom(), o.GetMore(), o.GetIneligible()
 	if s := o.GetShut(); s != nil {
 		shut := heldOf(s)
 		w.Shut = &shut

@@ -20,8 +20,8 @@ func (w *why) printHosts(line func(string, ...any)) {
 	if w.More > 0 {
 		line("%d more hosts have no room now", w.More)
 	}
-	if w.Unfit > 0 {
-		line("%d hosts can never have it", w.Unfit)
+	if w.Ineligible > 0 {
+		line("%d hosts can never have it", w.Ineligible)
 	}
 }
 

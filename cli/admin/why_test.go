@@ -61,7 +61,7 @@ func stamp(seconds int64) string { return time.Unix(seconds, 0).Format(time.Date
 // TestWhy_Queued tells what is in the way, of whom, until when.
 func TestWhy_Queued(t *testing.T) {
 	r := replyOf(&api.Obstacle{
-		Reason: "Insufficient amount of resource: ncpus (R: 8 A: 2 T: 8)", Start: 1800000600, ExecVnode: "(hosta:ncpus=8)", Chunk: "ncpus=8", Chunks: 1, More: 2, Unfit: 3,
+		Reason: "Insufficient amount of resource: ncpus (R: 8 A: 2 T: 8)", Start: 1800000600, ExecVnode: "(hosta:ncpus=8)", Chunk: "ncpus=8", Chunks: 1, More: 2, Ineligible: 3,
 		Nearest: []*api.Obstacle_Nearest{
 			{Vnodes: []string{"hosta"}, At: 1800000600, Lacks: []*api.Obstacle_Lack{{Resource: "ncpus", Wants: "8", Free: "2", Total: "8"}}, Holds: []*api.Obstacle_Hold{
 				{Kind: "running job", By: "3.srv", What: "ncpus=6", From: 1799999000, Until: 1800000600, Without: 1800000000},
@@ -127,7 +127,7 @@ func TestWhy_Sentences(t *testing.T) {
 		{replyOf(nil, "job_state", "Q", "queue", "route"), "it is in queue route, from which the scheduler starts no jobs\n"},
 		{replyOf(&api.Obstacle{ExecVnode: "(hosta:ncpus=1)"}, "job_state", "Q"), "vnodes are free for it: the scheduler has not started it yet\nthere is room now on (hosta:ncpus=1)\n"},
 		{replyOf(&api.Obstacle{Reason: "no", ExecVnode: "(hosta:ncpus=1)", Counted: []*api.Obstacle_Hold{{Kind: "running job", By: "1.srv", What: "lic=2"}}, CountedMore: 2}, "job_state", "Q"), "it waits: no\nvnodes have room for it now on (hosta:ncpus=1); some of these have to end:\n  running job 1.srv has lic=2 until nobody knows when\n  and 2 others\n"},
-		{replyOf(&api.Obstacle{Reason: "no", Never: true, Chunk: "ncpus=9", Unfit: 3}, "job_state", "Q"), "it can never run: no\n3 hosts can never have it\n"},
+		{replyOf(&api.Obstacle{Reason: "no", Never: true, Chunk: "ncpus=9", Ineligible: 3}, "job_state", "Q"), "it can never run: no\n3 hosts can never have it\n"},
 		{replyOf(&api.Obstacle{Shut: &api.Obstacle_Hold{Kind: "dedicated time", From: 1800000000}}, "job_state", "Q"), "not for it: dedicated time from " + stamp(1800000000) + "\n"},
 		{replyOf(&api.Obstacle{Reason: "no", Shut: &api.Obstacle_Hold{Kind: "nothing may pass the job before it", By: "3.srv"}}, "job_state", "Q"), "it waits: no\nnothing may pass the job before it: 3.srv\n"},
 		{replyOf(promised, "job_state", "Q"), "it is expected to start at " + stamp(1800000600) + ": that is kept for it\n"},

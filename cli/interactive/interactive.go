@@ -207,7 +207,7 @@ func (i *Session) work(ctx context.Context, connect func(ctx context.Context, r 
 			i.cooked = undo
 		}
 		go i.read(ctx, r, cancel)
-		go i.heed(ctx, r, cancel)
+		go i.handle(ctx, r, cancel)
 		if i.Viewer != nil {
 			go i.Viewer.serve(ctx, i.Job, func(ctx context.Context) terminalStream { return i.Batch.Attach(ctx) })
 		}
@@ -232,7 +232,7 @@ func (i *Session) work(ctx context.Context, connect func(ctx context.Context, r 
 		}
 		signals := i.signals
 		if begun {
-			signals = nil // heed has them
+			signals = nil // handle has them
 		}
 		select {
 		case <-ctx.Done():
@@ -309,8 +309,8 @@ func (i *Session) suspend() {
 	_, _ = i.Console.Raw() // cooked knows what it was before
 }
 
-// heed does what signals say.
-func (i *Session) heed(ctx context.Context, r *remote, end func()) {
+// handle does what signals say.
+func (i *Session) handle(ctx context.Context, r *remote, end func()) {
 	resized := i.Console.Resized()
 	for {
 		select {

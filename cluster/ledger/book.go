@@ -174,7 +174,7 @@ func stands(f *os.File, path string, size uint64) bool {
 }
 
 func openPage(dir, day string) (*page, error) {
-	if err := setAside(dir, day); err != nil {
+	if err := quarantine(dir, day); err != nil {
 		return nil, err
 	}
 	data, err1 := openAppend(filepath.Join(dir, day))
@@ -201,9 +201,9 @@ func (p *page) measure() error {
 	return p.index.Truncate(int64(p.slots))
 }
 
-// setAside renames a day file whose records have no numbers: it is not ours (a
+// quarantine renames a day file whose records have no numbers: it is not ours (a
 // PBS wrote here before), or its sidecar was lost, and its records come again.
-func setAside(dir, day string) error {
+func quarantine(dir, day string) error {
 	index, err := os.Stat(filepath.Join(dir, indexName(day)))
 	if err == nil && index.Size() >= slotSize {
 		return nil

@@ -168,7 +168,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestBook_ForeignFileIsSetAside(t *testing.T) {
+func TestBook_ForeignFileIsQuarantined(t *testing.T) {
 	dir := t.TempDir()
 	rs := records(1, 1)
 	if err := os.WriteFile(filepath.Join(dir, rs[0].Day), []byte("old PBS\n"), 0o640); err != nil {

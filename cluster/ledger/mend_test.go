@@ -171,7 +171,7 @@ func TestMend_DamageByHand(t *testing.T) {
 	}
 }
 
-func TestMend_DamagedFileIsSetAside(t *testing.T) {
+func TestMend_DamagedFileIsQuarantined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, there := grown(t)
 		day := daysOf(t, dir)[0]

@@ -233,7 +233,7 @@ func (w *writer) exchange(d *draft, damaged bool, limit uint64) error {
 	if err := d.sync(); err != nil {
 		return err
 	}
-	if err := keepAside(dir, d.day, damaged); err != nil {
+	if err := keepReplaced(dir, d.day, damaged); err != nil {
 		return err
 	}
 	if err := d.decide(); err != nil {
@@ -242,11 +242,11 @@ func (w *writer) exchange(d *draft, damaged bool, limit uint64) error {
 	return settleDay(dir, d.day)
 }
 
-// keepAside gives the file that is about to be replaced a second name: a damaged
+// keepReplaced gives the file that is about to be replaced a second name: a damaged
 // one because somebody may want to know what was done to it, and one without
 // sidecar because its lines may not be ours.
-func keepAside(dir, day string, damaged bool) error {
-	if err := setAside(dir, day); err != nil {
+func keepReplaced(dir, day string, damaged bool) error {
+	if err := quarantine(dir, day); err != nil {
 		return err
 	}
 	if !damaged {

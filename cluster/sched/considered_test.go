@@ -9,7 +9,7 @@ import (
 
 // What the scheduler's attribute resources does not name keeps no job waiting, and is not counted; without it all counts but
 // what only moms enforce.
-func TestHeeded(t *testing.T) {
+func TestConsidered(t *testing.T) {
 	for _, c := range []struct{ name, set, vnode, request, want string }{
 		{"only the mom enforces vmem", "", "ncpus=2", "select=1:ncpus=1:vmem=1gb", "(hosta:ncpus=1)"},
 		{"where it is offered it counts", "", "ncpus=2,vmem=2gb", "select=1:ncpus=1:vmem=1gb", "(hosta:ncpus=1:vmem=1048576kb)"},
@@ -40,7 +40,7 @@ func TestHeeded(t *testing.T) {
 }
 
 // A number without flags that server or queue have bounds each job by itself, where resources names it.
-func TestHeeded_NumbersOfTheServer(t *testing.T) {
+func TestConsidered_NumbersOfTheServer(t *testing.T) {
 	for _, c := range []struct{ name, set, limit, request, want string }{
 		{"not named", "", "resources_available.foo=5", "foo=6", ""},
 		{"others are named", "resources=ncpus", "resources_available.foo=5", "foo=6", ""},

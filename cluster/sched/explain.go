@@ -22,12 +22,12 @@ type Explanation struct {
 	Counted     []InTheWay
 	CountedMore int // further ones
 	// Chunk is what the hosts that follow are looked at for, Chunks how many of it the job wants.
-	Chunk  string
-	Chunks int
-	Room   []string // vnodes of hosts that have room for one of them now
-	Near   []Near   // hosts that have none, those that have it first come first
-	More   int      // further ones
-	Unfit  int      // hosts that can never have it
+	Chunk      string
+	Chunks     int
+	Room       []string // vnodes of hosts that have room for one of them now
+	Near       []Near   // hosts that have none, those that have it first come first
+	More       int      // further ones
+	Ineligible int      // hosts that can never have it
 }
 
 // Near is a host that has no room for a chunk.

@@ -40,7 +40,7 @@ func (c *clock) told(id pbs.JobID) string {
 		fmt.Fprintf(&b, " shut by %s %s from %s until %s", e.Shut.Kind, e.Shut.By, at(e.Shut.From), at(e.Shut.Until))
 	}
 	if e.Chunk != "" {
-		fmt.Fprintf(&b, "\n%d of %s, room on %v, %d more, %d unfit", e.Chunks, e.Chunk, e.Room, e.More, e.Unfit)
+		fmt.Fprintf(&b, "\n%d of %s, room on %v, %d more, %d ineligible", e.Chunks, e.Chunk, e.Room, e.More, e.Ineligible)
 	}
 	for _, n := range e.Near {
 		fmt.Fprintf(&b, "\n%s %s at %s", strings.Join(n.Vnodes, "+"), n.Closed, at(n.At))
@@ -74,7 +74,7 @@ func TestExplain(t *testing.T) {
 				c.begin()
 			}, "select=1:ncpus=4:mem=1gb walltime=10",
 			`Insufficient amount of resource: ncpus (R: 4 A: 2 T: 8)| starts 50 on (hostb:ncpus=4:mem=1048576kb)
-1 of mem=1048576kb:ncpus=4, room on [], 0 more, 0 unfit
+1 of mem=1048576kb:ncpus=4, room on [], 0 more, 0 ineligible
 hostb  at 50 ncpus 4 of 8 has 2; running job 1.srv has ncpus=6 from 0 until 50, without it 0
 hosta  at 100 ncpus 4 of 8 has 2; running job 0.srv has ncpus=6 from 0 until 100, without it 0
 hostc  at ? ncpus 4 of 8 has 0; running job 2.srv has ncpus=8 from 0 until ?, without it 0`,
@@ -87,7 +87,7 @@ hostc  at ? ncpus 4 of 8 has 0; running job 2.srv has ncpus=8 from 0 until ?, wi
 				c.offline("hostc")
 			}, "select=1:ncpus=2 walltime=100",
 			`Job would conflict with reservation or top job| starts 90 on (hosta:ncpus=2)
-1 of ncpus=2, room on [], 0 more, 0 unfit
+1 of ncpus=2, room on [], 0 more, 0 ineligible
 hosta  at 90 ncpus 2 of 8 has 0; reservation R0.srv has ncpus=8 from 30 until 90, without it 0
 hostb offline at ?
 hostc offline at ?`,
@@ -98,7 +98,7 @@ hostc offline at ?`,
 				c.begin()
 			}, "select=3:ncpus=4 place=scatter walltime=10",
 			`Not enough free nodes available| starts 100 on (hosta:ncpus=4)+(hostb:ncpus=4)+(hostc:ncpus=4)
-3 of ncpus=4, room on [hostb hostc], 0 more, 0 unfit
+3 of ncpus=4, room on [hostb hostc], 0 more, 0 ineligible
 hosta  at 100 ncpus 4 of 8 has 2; running job 0.srv has ncpus=6 from 0 until 100, without it 0`,
 		},
 		{
@@ -109,7 +109,7 @@ hosta  at 100 ncpus 4 of 8 has 2; running job 0.srv has ncpus=6 from 0 until 100
 				c.begin()
 			}, "select=1:ncpus=1 place=excl walltime=10",
 			`Not enough free nodes available| starts 40 on (hosta:ncpus=1)
-1 of ncpus=1, room on [], 0 more, 0 unfit
+1 of ncpus=1, room on [], 0 more, 0 ineligible
 hosta  at 40; running job 0.srv has ncpus=1 from 0 until 40, without it 0
 hostb offline at ?
 hostc offline at ?`,
@@ -117,7 +117,7 @@ hostc offline at ?`,
 		{
 			"never", func(*clock) {}, "select=1:ncpus=9",
 			`Insufficient amount of resource: ncpus (R: 9 A: 8 T: 8)| never
-1 of ncpus=9, room on [], 0 more, 3 unfit`,
+1 of ncpus=9, room on [], 0 more, 3 ineligible`,
 		},
 		{
 			"no walltime", func(c *clock) {
@@ -125,7 +125,7 @@ hostc offline at ?`,
 				c.begin()
 			}, "select=3:ncpus=8 walltime=10",
 			`Insufficient amount of resource: ncpus (R: 24 A: 16 T: 24)|
-3 of ncpus=8, room on [hostb hostc], 0 more, 0 unfit
+3 of ncpus=8, room on [hostb hostc], 0 more, 0 ineligible
 hosta  at ? ncpus 8 of 8 has 0; running job 0.srv has ncpus=8 from 0 until ?, without it 0`,
 		},
 		{
@@ -137,7 +137,7 @@ hosta  at ? ncpus 8 of 8 has 0; running job 0.srv has ncpus=8 from 0 until ?, wi
 				c.begin()
 			}, "select=1:ncpus=2 walltime=200",
 			`Job would conflict with reservation or top job| starts 200 on (hosta:ncpus=2)
-1 of ncpus=2, room on [], 0 more, 0 unfit
+1 of ncpus=2, room on [], 0 more, 0 ineligible
 hosta  at 200 ncpus 2 of 8 has 0; running job 0.srv has ncpus=6 from 0 until 100; top job 1.srv has ncpus=8 from 100 until 200
 hostb  at 200 ncpus 2 of 8 has 0; running job 0.srv has ncpus=6 from 0 until 100; top job 1.srv has ncpus=8 from 100 until 200
 hostc  at 200 ncpus 2 of 8 has 0; running job 0.srv has ncpus=6 from 0 until 100; top job 1.srv has ncpus=8 from 100 until 200`,
@@ -179,7 +179,7 @@ func TestExplain_Inside(t *testing.T) {
 	c.begin()
 	id = c.in(r.Queue(), "select=1:ncpus=4 walltime=10")
 	want := `Not enough free nodes available| starts 30 on 
-1 of ncpus=4, room on [], 0 more, 0 unfit
+1 of ncpus=4, room on [], 0 more, 0 ineligible
 hosta  at 30 ncpus 4 of 8 has 2; running job 2.srv has ncpus=2 from 0 until 30; running job 1.srv has ncpus=4 from 0 until 9000`
 	if got := c.told(id); got != want {
 		t.Errorf("while it runs:\n%s\nwant\n%s", got, want)

@@ -122,7 +122,7 @@ func (l *levels) most(queue pbs.QueueName) int64 {
 	return most
 }
 
-// heeds reports whether it matters that a job is something.
+// asks reports whether it matters that a job is something.
 func (l *levels) asks(is uint8) bool { return l != nil && l.asked&is != 0 }
 
 // runningLevel returns the level of a job that runs; of one that is suspended that which it would have if it went on.

@@ -157,13 +157,13 @@ func TestMake_HeedsLimits(t *testing.T) {
 				t.Errorf("planned\n%s\nwant\n%s", got, c.want)
 			}
 			for _, s := range p.Starts { // Apply agrees with the scheduler
-				b.do(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode, Heed: true})
+				b.do(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode, WithinLimits: true})
 			}
 			for j := range b.store.View().Jobs() {
 				if j.State != pbs.Queued {
 					continue
 				}
-				if out := b.try(&command.StartJob{Job: j.ID, ExecVnode: "(hosta:ncpus=1)", Heed: true}); pbs.CodeOf(out.Err()) != pbs.ResourceBusy {
+				if out := b.try(&command.StartJob{Job: j.ID, ExecVnode: "(hosta:ncpus=1)", WithinLimits: true}); pbs.CodeOf(out.Err()) != pbs.ResourceBusy {
 					t.Errorf("job %s was started beyond the limit: %v", j.ID, out.Err())
 				}
 			}

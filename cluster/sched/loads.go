@@ -92,7 +92,7 @@ func (p *Planner) followLoad(v *state.View, now pbs.Time) {
 		g.shut[text] = map[pbs.HostName]string{}
 		g.stops = g.stops || anyStops(g.queues[text])
 	}
-	g.heed(stopped)
+	g.stopBy(stopped)
 	if g.stops = g.stops || slices.ContainsFunc(config.Hosts, func(h lsf.Host) bool { return anyStops(h.Thresholds) }); g.stops {
 		g.settling = newSettling(config.Turn(), now, p.gate)
 		g.paging = resreq.Amount(min(config.PagingCounts(), math.MaxInt32)) * resreq.One / 60

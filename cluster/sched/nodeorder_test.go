@@ -122,14 +122,14 @@ func TestPlanner_VnodeLimitsAndPartitions(t *testing.T) {
 			t.Errorf("%s: started %q, want %q", c.set, got, c.want)
 		}
 		for _, s := range p.Starts {
-			b.do(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode, Heed: true})
+			b.do(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode, WithinLimits: true})
 		}
 		if again := started(b.plan()); again != "" {
 			t.Errorf("%s: started %s again", c.set, again)
 		}
 		for j := range b.store.View().Jobs() {
 			if j.State == pbs.Queued {
-				if out := b.try(&command.StartJob{Job: j.ID, ExecVnode: "(hosta:ncpus=1)", Heed: true}); out.Refusal == nil {
+				if out := b.try(&command.StartJob{Job: j.ID, ExecVnode: "(hosta:ncpus=1)", WithinLimits: true}); out.Refusal == nil {
 					t.Errorf("%s: %s was started", c.set, j.ID)
 				}
 			}

@@ -61,7 +61,7 @@ func (s Start) Command(v *state.View) *command.StartJob { return s.command(runTi
 
 func (s Start) command(when string) *command.StartJob {
 	return &command.StartJob{
-		Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: true, Comment: runComment(when, s.ExecVnode),
+		Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, WithinLimits: true, Comment: runComment(when, s.ExecVnode),
 		Changes: s.changes, Choice: s.Choice, More: s.More,
 	}
 }

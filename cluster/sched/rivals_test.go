@@ -32,7 +32,7 @@ func (r *rivals) cycle() {
 		r.moves = append(r.moves, fmt.Sprintf("%s %s for %s", x.Method, x.Job, x.For))
 	}
 	for _, s := range p.Starts {
-		if out := r.try(&command.StartJob{Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: true}); out.Refusal == nil {
+		if out := r.try(&command.StartJob{Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, WithinLimits: true}); out.Refusal == nil {
 			r.begin(s.Job)
 			r.moves = append(r.moves, "start "+string(s.Job)+" on "+s.ExecVnode)
 		}

@@ -79,7 +79,7 @@ func (c *cycle) look(e *Explanation, j *state.Job, cl *class, s *sight) {
 		at := s.spot(unit, h)
 		switch {
 		case !at.everFits():
-			e.Unfit++
+			e.Ineligible++
 		case at.fits(now) && at.allowed() == nil:
 			if len(e.Room) < mostNear {
 				e.Room = append(e.Room, at.names()...)

@@ -30,8 +30,8 @@ func conditionsOf(v *state.View) map[pbs.QueueName]said {
 	return all
 }
 
-// heed has conditions of queues hold. One that names what is there no more holds for nobody.
-func (g *gate) heed(all map[pbs.QueueName]said) {
+// stopBy has conditions of queues hold. One that names what is there no more holds for nobody.
+func (g *gate) stopBy(all map[pbs.QueueName]said) {
 	if len(all) == 0 {
 		return
 	}

@@ -216,7 +216,7 @@ func (c *Cluster) LastStart(ctx context.Context, r *connect.Request[api.LastStar
 		Generation: a.Known.Generation, Start: a.Known.Token, ReplacedBy: a.ReplacedBy, RunsAt: a.RunsAt, Removed: a.Removed, Anew: a.Anew,
 	}
 	if !a.Excluded.IsZero() {
-		out.Parted = a.Excluded.Unix()
+		out.Excluded = a.Excluded.Unix()
 	}
 	return reply(out, err)
 }

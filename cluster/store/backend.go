@@ -19,10 +19,10 @@ type Backend interface {
 	Reusable() int64
 	// DropOld removes all snapshots but the latest.
 	DropOld() error
-	// SetAside writes a state of the index to where people can look at it, and makes the
+	// Quarantine writes a state of the index to where people can look at it, and makes the
 	// next open find no log and no snapshot. It returns where all that is. Nothing is used
 	// after it but Close.
-	SetAside(index uint64, write func(io.Writer) error) (where string, err error)
+	Quarantine(index uint64, write func(io.Writer) error) (where string, err error)
 	// Note appends to a text that people find beside the log.
 	Note(text string) error
 	Close() error

@@ -53,7 +53,7 @@ func OpenFiles(dir string, logger *slog.Logger) (_ Backend, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open stores: %w", err)
 	}
-	if err := finishSetAside(dir); err != nil {
+	if err := finishQuarantine(dir); err != nil {
 		return nil, fmt.Errorf("set aside what is in %s: %w", dir, err)
 	}
 	path := filepath.Join(dir, logFile)

@@ -77,8 +77,8 @@ func (m *Memory) DropOld() error {
 	return nil
 }
 
-// SetAside empties the disk; of what was on it, it keeps the state.
-func (m *Memory) SetAside(index uint64, write func(io.Writer) error) (string, error) {
+// Quarantine empties the disk; of what was on it, it keeps the state.
+func (m *Memory) Quarantine(index uint64, write func(io.Writer) error) (string, error) {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		return "", err
@@ -97,8 +97,8 @@ func (m *Memory) Note(text string) error {
 // Notes returns what was noted.
 func (m *Memory) Notes() string { return m.notes }
 
-// Aside returns the state that was set aside last, nil if none was.
-func (m *Memory) Aside() []byte { return m.aside }
+// Quarantined returns the state that was set aside last, nil if none was.
+func (m *Memory) Quarantined() []byte { return m.aside }
 
 // memoryStore is log and stable store. What was put into it is never changed, only
 // replaced.

@@ -151,7 +151,7 @@ func (w *reserving) submit(queue pbs.QueueName, nodes string, list ...string) (p
 	if err != nil || nodes == "" {
 		return res.Job, err
 	}
-	_, err = w.run(&StartJob{Job: res.Job, ExecVnode: nodes, Heed: true}) // as the scheduler does
+	_, err = w.run(&StartJob{Job: res.Job, ExecVnode: nodes, WithinLimits: true}) // as the scheduler does
 	return res.Job, err
 }
 

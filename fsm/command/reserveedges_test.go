@@ -292,7 +292,7 @@ func TestReservation_ShrunkToReachIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.run(&StartJob{Job: id, ExecVnode: "(hosta:ncpus=3)", Heed: true, Changes: []AttrChange{
+		_, err = w.run(&StartJob{Job: id, ExecVnode: "(hosta:ncpus=3)", WithinLimits: true, Changes: []AttrChange{
 			{Entry: attr.Entry{Name: "Resource_List", Resource: "walltime", Value: c.gets}},
 		}})
 		if (err == nil) != c.starts {

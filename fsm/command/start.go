@@ -14,11 +14,11 @@ import (
 // The scheduler proposes it on a view that may be old by now, so everything is
 // checked again (L3).
 type StartJob struct {
-	Job       pbs.JobID `cbor:"1,keyasint"`
-	ExecVnode string    `cbor:"2,keyasint"`
-	Comment   string    `cbor:"3,keyasint,omitempty"`
-	Select    string    `cbor:"4,keyasint,omitempty"` // schedselect that was placed; empty: whatever the job has
-	Heed      bool      `cbor:"5,keyasint,omitempty"` // keep to the limits of server and queue: who starts a job by hand does not
+	Job          pbs.JobID `cbor:"1,keyasint"`
+	ExecVnode    string    `cbor:"2,keyasint"`
+	Comment      string    `cbor:"3,keyasint,omitempty"`
+	Select       string    `cbor:"4,keyasint,omitempty"` // schedselect that was placed; empty: whatever the job has
+	WithinLimits bool      `cbor:"5,keyasint,omitempty"` // keep to the limits of server and queue: who starts a job by hand does not
 	// Changes are what the hooks of runjob make of the job.
 	Changes []AttrChange `cbor:"6,keyasint,omitempty"`
 	Wish    bool         `cbor:"7,keyasint,omitempty"` // an operator wants it, whatever max_run_subjobs says: qrun
@@ -56,7 +56,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err != nil {
 		return err
 	}
-	if c.Heed {
+	if c.WithinLimits {
 		if err := withinRunLimits(tx, j, parts.Vnodes()); err != nil {
 			return err
 		}

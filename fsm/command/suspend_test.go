@@ -360,7 +360,7 @@ func TestSuspend_CountsAndLimits(t *testing.T) {
 		t.Errorf("assigned while suspended: %s", got)
 	}
 	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}})
-	w.must(&StartJob{Job: "1.srv", ExecVnode: "(h:ncpus=1)", Heed: true})
+	w.must(&StartJob{Job: "1.srv", ExecVnode: "(h:ncpus=1)", WithinLimits: true})
 	w.must(&DeleteJob{Job: id, Force: true})
 	if got := assigned(); got != "0kb 1" {
 		t.Errorf("assigned at the end: %s", got)

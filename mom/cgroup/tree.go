@@ -136,7 +136,7 @@ func (t Tree) delegate() ([]string, error) {
 	file := filepath.Join(dir, "cgroup.subtree_control")
 	err = os.WriteFile(file, []byte(order), 0o644)
 	if errors.Is(err, unix.EBUSY) { // processes are in it: ourselves
-		if err = t.stepAside(dir); err == nil {
+		if err = t.vacate(dir); err == nil {
 			err = os.WriteFile(file, []byte(order), 0o644)
 		}
 	}
@@ -146,7 +146,7 @@ func (t Tree) delegate() ([]string, error) {
 	return use, nil
 }
 
-func (t Tree) stepAside(dir string) error {
+func (t Tree) vacate(dir string) error {
 	folder := filepath.Join(dir, leaf)
 	if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err

@@ -3319,7 +3319,7 @@ type Obstacle struct {
 	Room          []string               `protobuf:"bytes,9,rep,name=room,proto3" json:"room,omitempty"`                            // vnodes of hosts that have room for one of them
 	Nearest       []*Obstacle_Nearest    `protobuf:"bytes,10,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	More          uint32                 `protobuf:"varint,11,opt,name=more,proto3" json:"more,omitempty"`                                  // further hosts that have no room
-	Unfit         uint32                 `protobuf:"varint,12,opt,name=unfit,proto3" json:"unfit,omitempty"`                                // hosts that can never have it
+	Ineligible    uint32                 `protobuf:"varint,12,opt,name=ineligible,proto3" json:"ineligible,omitempty"`                      // hosts that can never have it
 	Counted       []*Obstacle_Hold       `protobuf:"bytes,13,rep,name=counted,proto3" json:"counted,omitempty"`                             // runs that count for the limit, or hold the resource of server or queue, that it waits for
 	CountedMore   uint32                 `protobuf:"varint,14,opt,name=counted_more,json=countedMore,proto3" json:"counted_more,omitempty"` // further ones
 	unknownFields protoimpl.UnknownFields
@@ -3433,9 +3433,9 @@ func (x *Obstacle) GetMore() uint32 {
 	return 0
 }
 
-func (x *Obstacle) GetUnfit() uint32 {
+func (x *Obstacle) GetIneligible() uint32 {
 	if x != nil {
-		return x.Unfit
+		return x.Ineligible
 	}
 	return 0
 }
@@ -3910,7 +3910,7 @@ const file_batch_proto_rawDesc = "" +
 	"scheduling\x12 \n" +
 	"\vunconfirmed\x18\x05 \x03(\tR\vunconfirmed\x120\n" +
 	"\bobstacle\x18\x06 \x01(\v2\x14.rampart.v1.ObstacleR\bobstacle\x12\x1c\n" +
-	"\tscheduler\x18\a \x01(\tR\tscheduler\"\xf9\x06\n" +
+	"\tscheduler\x18\a \x01(\tR\tscheduler\"\x83\a\n" +
 	"\bObstacle\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05never\x18\x02 \x01(\bR\x05never\x12\x14\n" +
@@ -3924,8 +3924,10 @@ const file_batch_proto_rawDesc = "" +
 	"\x04room\x18\t \x03(\tR\x04room\x126\n" +
 	"\anearest\x18\n" +
 	" \x03(\v2\x1c.rampart.v1.Obstacle.NearestR\anearest\x12\x12\n" +
-	"\x04more\x18\v \x01(\rR\x04more\x12\x14\n" +
-	"\x05unfit\x18\f \x01(\rR\x05unfit\x123\n" +
+	"\x04more\x18\v \x01(\rR\x04more\x12\x1e\n" +
+	"\n" +
+	"ineligible\x18\f \x01(\rR\n" +
+	"ineligible\x123\n" +
 	"\acounted\x18\r \x03(\v2\x19.rampart.v1.Obstacle.HoldR\acounted\x12!\n" +
 	"\fcounted_more\x18\x0e \x01(\rR\vcountedMore\x1a\xc3\x01\n" +
 	"\aNearest\x12\x16\n" +

@@ -2001,7 +2001,7 @@ type LastStartReply struct {
 	ReplacedBy    string                 `protobuf:"bytes,3,opt,name=replaced_by,json=replacedBy,proto3" json:"replaced_by,omitempty"` // server id that took its place
 	RunsAt        string                 `protobuf:"bytes,4,opt,name=runs_at,json=runsAt,proto3" json:"runs_at,omitempty"`             // where another process answers under its id
 	Removed       bool                   `protobuf:"varint,5,opt,name=removed,proto3" json:"removed,omitempty"`                        // somebody has removed it from the cluster
-	Parted        int64                  `protobuf:"varint,6,opt,name=parted,proto3" json:"parted,omitempty"`                          // when the cluster went on without it, seconds since the epoch; 0: it did not
+	Excluded      int64                  `protobuf:"varint,6,opt,name=excluded,proto3" json:"excluded,omitempty"`                      // when the cluster went on without it, seconds since the epoch; 0: it did not
 	Anew          bool                   `protobuf:"varint,7,opt,name=anew,proto3" json:"anew,omitempty"`                              // it was there then
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2072,9 +2072,9 @@ func (x *LastStartReply) GetRemoved() bool {
 	return false
 }
 
-func (x *LastStartReply) GetParted() int64 {
+func (x *LastStartReply) GetExcluded() int64 {
 	if x != nil {
-		return x.Parted
+		return x.Excluded
 	}
 	return 0
 }
@@ -2537,7 +2537,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x04 \x01(\x04R\n" +
 	"generation\x12\x18\n" +
-	"\adecided\x18\x05 \x01(\bR\adecided\"\xc6\x01\n" +
+	"\adecided\x18\x05 \x01(\bR\adecided\"\xca\x01\n" +
 	"\x0eLastStartReply\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -2546,8 +2546,8 @@ const file_cluster_proto_rawDesc = "" +
 	"\vreplaced_by\x18\x03 \x01(\tR\n" +
 	"replacedBy\x12\x17\n" +
 	"\aruns_at\x18\x04 \x01(\tR\x06runsAt\x12\x18\n" +
-	"\aremoved\x18\x05 \x01(\bR\aremoved\x12\x16\n" +
-	"\x06parted\x18\x06 \x01(\x03R\x06parted\x12\x12\n" +
+	"\aremoved\x18\x05 \x01(\bR\aremoved\x12\x1a\n" +
+	"\bexcluded\x18\x06 \x01(\x03R\bexcluded\x12\x12\n" +
 	"\x04anew\x18\a \x01(\bR\x04anew\":\n" +
 	"\x0eRecordsRequest\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x12\n" +

@@ -60,10 +60,10 @@ func TestDifferences(t *testing.T) {
 		}
 	}
 	for name := range settings {
-		_, heeded := attr.Lookup(attr.Sched, name)
-		heeded = heeded || former[name] != "" || name == "mom_resources" || name == "backfill"
-		if idle[name] == heeded {
-			t.Errorf("%s of sched_config has an effect: %v; docs/pbs-differences.md says that it has none: %v", name, heeded, idle[name])
+		_, honored := attr.Lookup(attr.Sched, name)
+		honored = honored || former[name] != "" || name == "mom_resources" || name == "backfill"
+		if idle[name] == honored {
+			t.Errorf("%s of sched_config has an effect: %v; docs/pbs-differences.md says that it has none: %v", name, honored, idle[name])
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (s *Server) explain(v *state.View, j *state.Job) *api.Obstacle {
 	e := sched.Explain(v.ForQueue(j.Queue), j, s.heardLoads())
 	o := &api.Obstacle{
 		Reason: e.Reason, Never: e.Never, Start: second(e.Start), Promised: e.Promised, ExecVnode: e.ExecVnode,
-		Chunk: e.Chunk, Chunks: uint32(e.Chunks), Room: e.Room, More: uint32(e.More), Unfit: uint32(e.Unfit),
+		Chunk: e.Chunk, Chunks: uint32(e.Chunks), Room: e.Room, More: uint32(e.More), Ineligible: uint32(e.Ineligible),
 	}
 	if e.Shut != nil {
 		o.Shut = hold(*e.Shut)

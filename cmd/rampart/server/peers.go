@@ -118,7 +118,7 @@ func (p *peers) LastStart(ctx context.Context, address string, q identity.Questi
 		Known:      identity.Start{Generation: reply.Msg.GetGeneration(), Token: reply.Msg.GetStart()},
 		ReplacedBy: reply.Msg.GetReplacedBy(), RunsAt: reply.Msg.GetRunsAt(), Removed: reply.Msg.GetRemoved(), Anew: reply.Msg.GetAnew(),
 	}
-	if at := reply.Msg.GetParted(); at != 0 {
+	if at := reply.Msg.GetExcluded(); at != 0 {
 		a.Excluded = time.Unix(at, 0)
 	}
 	return a, nil

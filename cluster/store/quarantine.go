@@ -19,9 +19,9 @@ const (
 	foldersKept = 2
 )
 
-// SetAside implements Backend: DIR/aside-INDEX gets the state now, and log and
+// Quarantine implements Backend: DIR/aside-INDEX gets the state now, and log and
 // snapshots at the next open.
-func (f *files) SetAside(index uint64, write func(io.Writer) error) (string, error) {
+func (f *files) Quarantine(index uint64, write func(io.Writer) error) (string, error) {
 	name, err := freeFolder(f.dir, index)
 	if err != nil {
 		return "", err
@@ -79,9 +79,9 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return errors.Join(write(file), file.Sync(), file.Close())
 }
 
-// finishSetAside moves the stores out of the way, if the last process wanted that. It
+// finishQuarantine moves the stores out of the way, if the last process wanted that. It
 // may be interrupted anywhere, and is done again.
-func finishSetAside(dir string) error {
+func finishQuarantine(dir string) error {
 	note := filepath.Join(dir, moveNote)
 	name, err := os.ReadFile(note)
 	if errors.Is(err, fs.ErrNotExist) {

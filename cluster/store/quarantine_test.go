@@ -31,7 +31,7 @@ func TestSetAside_AnIndexComesAgain(t *testing.T) {
 		if err := s.Note("one line\n"); err != nil {
 			t.Fatal(err)
 		}
-		where, err := s.SetAside(index, func(w io.Writer) error { return nil })
+		where, err := s.Quarantine(index, func(w io.Writer) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
