@@ -214,3 +214,32 @@ func TestPreempt_LogsEscalation(t *testing.T) {
 		t.Errorf("%v are preempted, told of %q", p.Preempts, got)
 	}
 }
+
+// Whoever is being suspended already leaves what he has, and nobody is preempted in his place; whoever gives vnodes back is not suspended
+// meanwhile.
+func TestPreempt_WhoLeavesAlready(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		what func(b *bench, id pbs.JobID)
+		want string
+	}{
+		{"is being suspended", func(b *bench, id pbs.JobID) { b.do(&command.SignalJob{Job: id, Signal: command.Suspend}) }, "||[]"},
+		{"gives a vnode back", func(b *bench, id pbs.JobID) { b.do(&command.ReleaseNodes{Job: id, Vnodes: []string{"hostb"}}) }, "1:C||[]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			b.host("hosta", "hosta:ncpus=2,mem=2gb")
+			b.host("hostb", "hostb:ncpus=2,mem=2gb")
+			b.queue("express", "200")
+			b.queued("workq", "select=2:ncpus=1 place=scatter")
+			b.run()
+			last := b.queued("workq", "select=2:ncpus=1 place=scatter")
+			b.run()
+			c.what(b, last)
+			b.queued("express", "select=2:ncpus=1 place=scatter")
+			if got := preempted(b.plan()); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -65,6 +65,8 @@ func (c *cycle) victims() []victim {
 		case c.spares(j), c.inside(j.Queue) != nil:
 		case v.pending:
 			v.methods = j.Run.Preemption.Method
+		case j.State == pbs.Running && j.Substate == pbs.SubRunning && command.BeingSuspended(c.view, j): // by somebody, or by load
+			v.pending, v.methods = true, command.PreemptSuspend
 		case j.State == pbs.Running && j.Substate == pbs.SubRunning:
 			v.methods = methods.of(j, c.now)
 		}

@@ -41,7 +41,7 @@ const KeptComment = "Not deleted: "
 // section 5). One that cannot be suspended now, since a release of its vnodes or a preemption has begun meanwhile, goes on.
 func (c *HookWishes) stop(tx *state.Tx, m Meta, t ReportedTask) {
 	j, ok := c.run(tx, t)
-	if !ok || !j.Is(t.RunCount) || j.State != pbs.Running || j.Substate != pbs.SubRunning || beingSuspended(tx, j) {
+	if !ok || !j.Is(t.RunCount) || j.State != pbs.Running || j.Substate != pbs.SubRunning || BeingSuspended(tx, j) {
 		return
 	}
 	again := SignalJob{Job: j.ID, Signal: Suspend}

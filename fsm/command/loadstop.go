@@ -25,7 +25,7 @@ func (c *StopForLoad) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	switch {
 	case !j.Is(c.RunCount) || j.State != pbs.Running || j.Substate != pbs.SubRunning:
 		return pbs.Refuse(pbs.BadState)
-	case j.Checkpointing() || beingSuspended(tx, j):
+	case j.Checkpointing() || BeingSuspended(tx, j):
 		return pbs.Errorf(pbs.BadState, "%s is being suspended or checkpointed already", j.ID)
 	case len(c.Indices) == 0 || !slices.Contains(j.Hosts(), c.Host):
 		return pbs.Refuse(pbs.InvalidRequest)

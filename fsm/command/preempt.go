@@ -1,6 +1,7 @@
 package command
 
 import (
+	"iter"
 	"strings"
 
 	"rampart/fsm/pbs"
@@ -38,7 +39,7 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if !j.Is(c.RunCount) || j.State != pbs.Running || j.Substate != pbs.SubRunning {
 		return pbs.Refuse(pbs.BadState)
 	}
-	if j.Preempting() || j.Checkpointing() || beingSuspended(tx, j) {
+	if j.Preempting() || j.Checkpointing() || BeingSuspended(tx, j) {
 		return pbs.Errorf(pbs.BadState, "%s is being preempted, suspended or checkpointed already", j.ID)
 	}
 	first, ok := tx.Job(c.For)
@@ -86,7 +87,9 @@ func (c *PreemptJob) order(tx *state.Tx, m Meta, res *state.Result) error {
 // Preemptable reports whether a running job can be preempted by a method at all.
 func Preemptable(j *state.Job, method string) bool {
 	switch method {
-	case PreemptSuspend, PreemptDelete:
+	case PreemptSuspend:
+		return !j.Checkpointing() && j.Run.Release == nil
+	case PreemptDelete:
 		return !j.Checkpointing()
 	case PreemptCheckpoint:
 		return checkpointable(j) && !j.Checkpointing()
@@ -96,12 +99,17 @@ func Preemptable(j *state.Job, method string) bool {
 	return false
 }
 
-// beingSuspended reports whether an order to suspend the present run is on its way.
-func beingSuspended(tx *state.Tx, j *state.Job) bool { return suspension(tx, j) != nil }
+// ordered is what has orders: a state, or a transaction.
+type ordered interface {
+	Orders(host pbs.HostName) iter.Seq[*state.Order]
+}
+
+// BeingSuspended reports whether an order to suspend the present run is on its way.
+func BeingSuspended(t ordered, j *state.Job) bool { return suspension(t, j) != nil }
 
 // suspension returns the order to suspend the present run that is on its way; nil: none is.
-func suspension(tx *state.Tx, j *state.Job) *state.Order {
-	for o := range tx.Orders(j.Run.MS) {
+func suspension(t ordered, j *state.Job) *state.Order {
+	for o := range t.Orders(j.Run.MS) {
 		if o.Of(j) && suspends(o) {
 			return o
 		}

@@ -27,7 +27,7 @@ func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if err != nil || j == nil {
 		return err
 	}
-	if c.Signal == Suspend && j.StoppedByLoad() != nil && (j.Suspended() || beingSuspended(tx, j)) {
+	if c.Signal == Suspend && j.StoppedByLoad() != nil && (j.Suspended() || BeingSuspended(tx, j)) {
 		takenOver(tx, m, j, res)
 		return nil
 	}
@@ -39,7 +39,7 @@ func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 			return c.resume(tx, m, j, res)
 		}
 	}
-	if continues(c.Signal) && (j.Suspended() || beingSuspended(tx, j)) {
+	if continues(c.Signal) && (j.Suspended() || BeingSuspended(tx, j)) {
 		return pbs.Refuse(pbs.BadState)
 	}
 	o := tx.Order(state.Order{Host: j.Run.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})

@@ -43,7 +43,7 @@ func maySuspend(tx *state.Tx, j *state.Job, signal string) error {
 		if j.Preempting() {
 			return pbs.Errorf(pbs.BadState, "%s is being preempted", j.ID)
 		}
-		if signal == AdminSuspend && beingSuspended(tx, j) { // that one's confirmation would leave the vnodes out of maintenance
+		if signal == AdminSuspend && BeingSuspended(tx, j) { // that one's confirmation would leave the vnodes out of maintenance
 			return pbs.Errorf(pbs.BadState, "%s is being suspended", j.ID)
 		}
 	case !j.Suspended():
