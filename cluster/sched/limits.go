@@ -155,6 +155,11 @@ func (c *cycle) planned(j *state.Job) {
 	if !c.limiter.applies(c.view, j.Queue) {
 		return
 	}
+	if j.Reservation != "" { // the server's limits do not hold it, and count it for others
+		outside := *j
+		outside.Reservation = ""
+		j = &outside
+	}
 	counted := map[limited]bool{} // by two limits, maybe
 	for _, l := range append(c.view.RunLimits(j), c.view.SoftLimits(j)...) {
 		key := limited{l.Subject, l.Queue, l.Resource}

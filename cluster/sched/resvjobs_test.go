@@ -469,3 +469,22 @@ func TestReservation_Resume(t *testing.T) {
 		}
 	}
 }
+
+// A job that starts in a reservation counts for the limits of the server, which do not hold it, in the same cycle as later.
+func TestReservation_JobsInsideCountForOthers(t *testing.T) {
+	b := newClock(t).three()
+	r := b.reserve("select=1:ncpus=4:host=hosta", 600, 3)
+	b.decided()
+	b.wait(3)
+	b.limit("max_run=[u:PBS_GENERIC=1]")
+	inside := b.in(r.Queue(), "select=1:ncpus=1")
+	outside := b.in("", "select=1:ncpus=1")
+	p := b.begin()
+	if got := become(p, []pbs.JobID{inside, outside}); len(p.Starts) != 1 || p.Starts[0].Job != inside {
+		t.Errorf("got %s", got)
+	}
+	b.in(r.Queue(), "select=1:ncpus=2")
+	if p := b.begin(); len(p.Starts) != 1 {
+		t.Errorf("of the next two %v start", p.Starts)
+	}
+}
