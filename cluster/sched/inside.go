@@ -123,8 +123,8 @@ func (in *inside) renew(f *future) {
 	}
 }
 
-// take notes what a job of the reservation takes of what that does not name.
-func (in *inside) take(c *cycle, j *state.Job, placed spec.ExecVnode) {
+// take notes what a job of the reservation takes of what that does not name, until it ends by itself at the latest.
+func (in *inside) take(c *cycle, j *state.Job, placed spec.ExecVnode, until span) {
 	var rest spec.ExecVnode
 	for _, ch := range placed {
 		for _, part := range ch.Parts {
@@ -141,7 +141,6 @@ func (in *inside) take(c *cycle, j *state.Job, placed spec.ExecVnode) {
 		return
 	}
 	f := c.future
-	until := f.end(j, walltime(j))
 	until.last = min(until.last, max(in.of.End, c.now+1))
 	f.add(holdOf(calendar.Run, j, c.now, until), rest, spec.Place{Sharing: spec.Shared})
 	c.free.change(rest, -1)
@@ -263,7 +262,7 @@ func (c *cycle) tryInside(j *state.Job, id pbs.JobID, cl *class, in *inside) boo
 		c.placed++
 		in.renew(c.future)
 		if placed, ok := in.world.placeFor(j, cl); ok {
-			in.take(c, j, placed)
+			in.take(c, j, placed, c.future.end(j, walltime(j)))
 			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, More: j.More(), ExecVnode: placed.String(), changes: c.shrunk(j, id, walltime(j))})
 			c.planned(j)
 			return true

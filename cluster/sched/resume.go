@@ -3,7 +3,6 @@ package sched
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"rampart/cluster/sched/calendar"
 	"rampart/fsm/pbs"
@@ -75,7 +74,7 @@ func (c *cycle) stays(j *state.Job) (why state.Wait, stays bool) {
 		case !c.started(j.Queue):
 			code = state.WaitQueueStopped
 		case code == 0:
-			code = c.hours.crossesBy(j, c.now+leftExpected(j))
+			code = c.hours.crossesBy(j, c.now+leftExpected(j, c.now))
 		}
 		if code != 0 {
 			return because(code), true
@@ -91,7 +90,7 @@ func (c *cycle) stays(j *state.Job) (why state.Wait, stays bool) {
 		}
 	}
 	if holds := c.sharedHolds(); holds != nil && in == nil {
-		if why, stays = holds.Short(c.now, c.now+leftOf(j), j.Resources); stays {
+		if why, stays = holds.Short(c.now, c.now+leftOf(j, c.now), j.Resources); stays {
 			return why, true
 		}
 	}
@@ -124,15 +123,15 @@ func (c *cycle) resumeLater(j *state.Job) {
 	}
 	placed := leaving(gone).placed
 	goesOn := func(w *world, at pbs.Time) bool {
-		start, ok := c.hours.opens(j, at, leftExpected(j))
-		until := spanFrom(start, leftExpected(j), leftOf(j))
+		start, ok := c.hours.opens(j, at, leftExpected(j, c.now))
+		until := spanFrom(start, leftExpected(j, c.now), leftOf(j, c.now))
 		if !ok || !c.hasWhole(c.offers(j), wholeWindow(start, until)) || !w.hasWithin(placed, c.future.windowAt(at, until)) {
 			return false
 		}
 		c.keepResumption(top{j, start, until, placed})
 		return true
 	}
-	if start, ok := c.hours.opens(j, c.now, leftExpected(j)); ok && (start == c.now || !goesOn(c.free, c.now)) {
+	if start, ok := c.hours.opens(j, c.now, leftExpected(j, c.now)); ok && (start == c.now || !goesOn(c.free, c.now)) {
 		c.ahead(false, goesOn)
 	}
 }
@@ -144,25 +143,17 @@ func (c *cycle) keepResumption(t top) {
 	c.expect(t, state.Wait{}, false)
 }
 
-// leftOf returns how long a suspended job will run that goes on.
-func leftOf(j *state.Job) pbs.Time {
-	left := walltime(j)
-	if text, used := j.Run.Used.Get("walltime"); used && left < unending {
-		if q, err := resource.Parse(resource.Time, text); err == nil {
-			left = max(0, left-pbs.Time(q.Int())*pbs.Time(time.Second))
-		}
+// leftOf returns how long a suspended job will run that goes on now, at most.
+func leftOf(j *state.Job, now pbs.Time) pbs.Time {
+	if long := walltime(j); long >= unending {
+		return long
 	}
-	return left
+	return lastEnd(j, now) - now
 }
 
-// leftExpected returns how long a suspended job that goes on is expected to run: by its soft_walltime, where it has one.
-func leftExpected(j *state.Job) pbs.Time {
-	left := leftOf(j)
-	used := walltime(j) - left
-	if soft, ok := j.SoftSpan(used); ok {
-		return min(left, max(0, soft-used))
-	}
-	return left
+// leftExpected returns how long a suspended job that goes on now is expected to run: by its soft_walltime, where it has one.
+func leftExpected(j *state.Job, now pbs.Time) pbs.Time {
+	return min(leftOf(j, now), endOf(j, now)-now)
 }
 
 // has reports whether all of an assignment is free.
@@ -189,12 +180,13 @@ func (c *cycle) regain(j *state.Job) (why state.Wait, short bool) {
 	if err != nil {
 		return because(state.WaitNodes), true
 	}
-	place, until := j.Placement(), spanFrom(c.now, leftExpected(j), leftOf(j))
-	w, win := c.free, (*window)(nil)
-	if in := c.inside(j.Queue); in != nil {
+	place, until := j.Placement(), spanFrom(c.now, leftExpected(j, c.now), leftOf(j, c.now))
+	w, win, in := c.free, (*window)(nil), c.inside(j.Queue)
+	if in != nil {
 		if w = in.world; !in.runs {
 			return because(state.WaitQueueStopped), true
 		}
+		in.renew(c.future)
 	} else {
 		win = c.future.window(until)
 	}
@@ -206,10 +198,12 @@ func (c *cycle) regain(j *state.Job) (why state.Wait, short bool) {
 	}
 	back := leaving(gone)
 	w.regive(gone, place)
-	if w == c.free {
-		c.future.add(holdOf(calendar.Run, j, c.now, until), back.placed, place)
-		c.future.touch(c.free, back.placed.Vnodes())
+	if in != nil {
+		in.take(c, j, back.placed, until)
+		return state.Wait{}, false
 	}
+	c.future.add(holdOf(calendar.Run, j, c.now, until), back.placed, place)
+	c.future.touch(c.free, back.placed.Vnodes())
 	return state.Wait{}, false
 }
 

@@ -9,6 +9,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 )
 
 // become says what a plan does with jobs, in their order: where they start, or why not.
@@ -486,5 +487,52 @@ func TestReservation_JobsInsideCountForOthers(t *testing.T) {
 	b.in(r.Queue(), "select=1:ncpus=2")
 	if p := b.begin(); len(p.Starts) != 1 {
 		t.Errorf("of the next two %v start", p.Starts)
+	}
+}
+
+// A suspended job of a reservation takes back what that does not name of what is left of its vnodes, and nobody outside is given it.
+func TestReservation_ResumesBesideOthers(t *testing.T) {
+	b := newClock(t)
+	b.host("hosta", "hosta:ncpus=8,mem=8gb")
+	r := b.reserve("select=1:ncpus=4", 600, 3)
+	b.decided()
+	b.wait(3)
+	first := b.in(r.Queue(), "select=1:ncpus=1:mem=5gb")
+	b.begin()
+	b.must(&command.SignalJob{Job: first, Signal: command.Suspend})
+	b.confirm(first)
+	b.must(&command.SignalJob{Job: first, Signal: command.Resume})
+	b.in("", "select=1:ncpus=1:mem=4gb walltime=60")
+	p := sched.Make(b.store.View(), b.now)
+	for _, s := range p.Starts {
+		b.must(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode})
+	}
+	for _, id := range p.Resumes {
+		b.must(sched.Resumption(b.store.View(), id))
+	}
+	if len(p.Starts)+len(p.Resumes) != 1 {
+		t.Errorf("%v start, %v go on", p.Starts, p.Resumes)
+	}
+}
+
+// A run that was suspended ends later by as long, whatever its mom says of the time that it has used: it does not go on into a reservation.
+func TestReservation_WhoWasSuspendedEndsLater(t *testing.T) {
+	b := newClock(t)
+	b.host("hosta", "hosta:ncpus=8,mem=8gb")
+	first := b.in("", "select=1:ncpus=8 walltime=100")
+	b.begin()
+	b.wait(10)
+	b.must(&command.SignalJob{Job: first, Signal: command.Suspend})
+	b.confirm(first)
+	r := b.reserve("select=1:ncpus=8", 60, 95)
+	b.decided()
+	b.must(&command.SignalJob{Job: first, Signal: command.Resume})
+	b.must(&command.UsageSample{Host: "hosta", Jobs: []command.JobUsage{{Job: first, RunCount: 1, Used: resource.List{}.Set("walltime", "00:00:50")}}})
+	if p := sched.Make(b.store.View(), b.now); len(p.Resumes) != 1 {
+		t.Errorf("it would be over in time, and goes on: %v", p.Resumes)
+	}
+	b.wait(6)
+	if p := sched.Make(b.store.View(), b.now); len(p.Resumes) != 0 {
+		t.Errorf("it would reach into %s, and goes on", r)
 	}
 }

@@ -76,7 +76,7 @@ func (c *cycle) whole(queue pbs.QueueName) *calendar.Vnode {
 // lasts returns until when a job has what it has that starts, or goes on, now.
 func (c *cycle) lasts(j *state.Job) span {
 	if j.Suspended() {
-		return spanFrom(c.now, leftExpected(j), leftOf(j))
+		return spanFrom(c.now, leftExpected(j, c.now), leftOf(j, c.now))
 	}
 	return c.future.end(j, walltime(j))
 }

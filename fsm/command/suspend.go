@@ -164,7 +164,7 @@ func retake(tx *state.Tx, j *state.Job) error {
 	promised := state.Promised{}
 	for _, l := range left { // before any change: the caller may go on without
 		l.Items = tx.HeldAt(j, l.Items, tx.Now()) // of the rest others have been given
-		if err := regained(tx, l, promised); err != nil {
+		if err := regained(tx, j, l, promised); err != nil {
 			return err
 		}
 	}
@@ -183,8 +183,8 @@ func retake(tx *state.Tx, j *state.Job) error {
 }
 
 // regained refuses what the vnode cannot give back to the suspended run now: nothing, when it takes no jobs. In maintenance it is only for
-// the runs that have brought it there: each of them is resumed by itself.
-func regained(tx *state.Tx, l state.Left, promised state.Promised) error {
+// the runs that have brought it there: each of them is resumed by itself. Reservations get what they are to have (L15).
+func regained(tx *state.Tx, j *state.Job, l state.Left, promised state.Promised) error {
 	if l.Vnode.InMaintenance() && !l.Held().Admin {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is in maintenance", l.Vnode.Name)
 	}
@@ -194,11 +194,13 @@ func regained(tx *state.Tx, l state.Left, promised state.Promised) error {
 	if !tx.Beside(l.Stake) {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", l.Vnode.Name)
 	}
-	if nothing(l.Items) {
+	if nothing(l.Items) && !l.Held().Exclusive {
 		return nil
 	}
 	if short := tx.ShortFor(l.Vnode, l.Held().Reservation, l.Items, promised); short != nil {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", l.Vnode.Name, short.Error())
 	}
-	return nil
+	held := l.Held()
+	held.Items = l.Items // what it has kept nobody was promised
+	return leavesPromised(tx, j, l.Vnode, held)
 }
