@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -46,44 +47,52 @@ func (s *settings) amount(line string) {
 	s.amounts = append(s.amounts, amount{name: name, value: rest})
 }
 
-// keepAmounts registers again whenever the host has more or less of something that mom_priv/config names.
-func (m *Mom) keepAmounts(ctx context.Context, _ *life) {
+// amounts is how much the host has of what mom_priv/config names.
+type amounts struct {
+	named func() []amount // by the present configuration
+	lines lines
+	again chan struct{} // the configuration may name others
+	last  atomic.Pointer[[]*api.Attribute]
+}
+
+// keep measures until ctx ends, and calls changed whenever the host has more or less of something.
+func (s *amounts) keep(ctx context.Context, changed func()) {
 	for {
-		if m.measure(ctx) {
-			m.registerAgain()
+		if s.measure(ctx) {
+			changed()
 		}
 		var due <-chan time.Time
-		if slices.ContainsFunc(m.settings.Load().amounts, func(a amount) bool { return a.command != "" }) {
+		if slices.ContainsFunc(s.named(), func(a amount) bool { return a.command != "" }) {
 			due = time.After(amountsEvery)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-m.remeasure:
+		case <-s.again:
 		case <-due:
 		}
 	}
 }
 
 // measure finds out all amounts, and reports whether they have changed. What a command fails to say there is nothing of.
-func (m *Mom) measure(ctx context.Context) bool {
+func (s *amounts) measure(ctx context.Context) bool {
 	var now []*api.Attribute
-	for _, a := range m.settings.Load().amounts {
+	for _, a := range s.named() {
 		value := a.value
 		if a.command != "" {
 			var err error
 			if err = closedCommand(a.command); err != nil {
-				m.lines.system(pbs.LogSecurity, "mom_resources", err.Error())
+				s.lines.system(pbs.LogSecurity, "mom_resources", err.Error())
 				continue
 			}
 			if value, err = printed(ctx, a.command); err != nil || value == "" {
-				m.lines.system(pbs.LogError, "mom_resources", fmt.Sprintf("%s: %s says nothing: %v", a.name, a.command, err))
+				s.lines.system(pbs.LogError, "mom_resources", fmt.Sprintf("%s: %s says nothing: %v", a.name, a.command, err))
 				continue
 			}
 		}
 		now = append(now, &api.Attribute{Name: measured, Resource: a.name, Value: value})
 	}
-	before := m.amounts.Swap(&now)
+	before := s.last.Swap(&now)
 	same := func(a, b *api.Attribute) bool { return proto.Equal(a, b) }
 	return before == nil && len(now) > 0 || before != nil && !slices.EqualFunc(*before, now, same)
 }
@@ -128,13 +137,13 @@ func printed(ctx context.Context, command string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// withAmounts adds to the natural vnode what there is beside what it says by itself.
-func (m *Mom) withAmounts(vnodes []*api.VnodeReport) []*api.VnodeReport {
-	amounts := m.amounts.Load()
-	if amounts == nil || len(*amounts) == 0 || len(vnodes) == 0 {
+// addTo adds to the natural vnode what there is beside what it says by itself.
+func (s *amounts) addTo(vnodes []*api.VnodeReport) []*api.VnodeReport {
+	all := s.last.Load()
+	if all == nil || len(*all) == 0 || len(vnodes) == 0 {
 		return vnodes
 	}
 	vnodes = slices.Clone(vnodes)
-	vnodes[0] = &api.VnodeReport{Name: vnodes[0].GetName(), Attributes: slices.Concat(vnodes[0].GetAttributes(), *amounts)}
+	vnodes[0] = &api.VnodeReport{Name: vnodes[0].GetName(), Attributes: slices.Concat(vnodes[0].GetAttributes(), *all)}
 	return vnodes
 }

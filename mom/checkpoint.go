@@ -19,18 +19,18 @@ import (
 const discardFor = 10 * time.Second
 
 // checkpointJob has a job checkpointed and ended, or drops what is kept of its checkpoint.
-func (m *Mom) checkpointJob(ctx context.Context, l *life, k spool.TaskKey, order *api.CheckpointJob) error {
+func (d *delivery) checkpointJob(ctx context.Context, k spool.TaskKey, order *api.CheckpointJob) error {
 	if order.GetDiscard() {
-		m.lines.Job(pbs.LogDebug, k.Job, "drop checkpoint request received")
+		d.mom.lines.Job(pbs.LogDebug, k.Job, "drop checkpoint request received")
 		ctx, cancel := context.WithTimeout(ctx, discardFor)
 		defer cancel()
-		return l.site.DiscardCheckpoint(ctx, k, !l.here(k.Job))
+		return d.life.site.DiscardCheckpoint(ctx, k, !d.life.here(k.Job))
 	}
-	m.lines.Job(pbs.LogDebug, k.Job, "hold job request received")
-	s := m.settings.Load()
-	err := l.tell(ctx, k, task.Checkpoint{Able: s.CheckpointAbort != nil, Joint: s.Checkpoint != nil})
+	d.mom.lines.Job(pbs.LogDebug, k.Job, "hold job request received")
+	s := d.mom.settings.Load()
+	err := d.life.tell(ctx, k, task.Checkpoint{Able: s.CheckpointAbort != nil, Joint: s.Checkpoint != nil})
 	if err == nil {
-		m.lines.Job(pbs.LogDebug, k.Job, "req_holdjob: Checkpoint initiated.")
+		d.mom.lines.Job(pbs.LogDebug, k.Job, "req_holdjob: Checkpoint initiated.")
 	}
 	return err
 }

@@ -101,37 +101,43 @@ func (s *loads) answered(sent *api.Load, wish api.LoadWish, now time.Time) bool 
 	return false
 }
 
-// keepLoad has the load of the host measured.
-func (m *Mom) keepLoad(ctx context.Context, l *life) {
-	if m.config.Load == nil {
+// A loadKeeper has the load of the host measured, and the servers told of it.
+type loadKeeper struct {
+	mom  *Mom
+	life *life
+}
+
+// keepKernel measures what the kernel says of the load.
+func (k loadKeeper) keepKernel(ctx context.Context) {
+	if k.mom.config.Load == nil {
 		return
 	}
-	m.config.Load.Run(ctx, func(v load.Values) { m.loaded(l, kernel, v) })
+	k.mom.config.Load.Run(ctx, func(v load.Values) { k.loaded(kernel, v) })
 }
 
 // keepElim runs the program of $elim, another one when the configuration names another.
-func (m *Mom) keepElim(ctx context.Context, l *life) {
-	if m.config.Elim == nil {
+func (k loadKeeper) keepElim(ctx context.Context) {
+	if k.mom.config.Elim == nil {
 		return
 	}
 	for ctx.Err() == nil {
-		command := m.settings.Load().elim
+		command := k.mom.settings.Load().elim
 		running, stop := context.WithCancel(ctx)
 		var program sync.WaitGroup
 		if command != "" {
-			e := m.config.Elim(command, func(problem string) { m.lines.system(pbs.LogError, "elim", problem) })
-			program.Go(func() { e.Run(running, func(v load.Values) { m.loaded(l, elim, v) }) })
+			e := k.mom.config.Elim(command, func(problem string) { k.mom.lines.system(pbs.LogError, "elim", problem) })
+			program.Go(func() { e.Run(running, func(v load.Values) { k.loaded(elim, v) }) })
 		}
-		for ctx.Err() == nil && m.settings.Load().elim == command {
+		for ctx.Err() == nil && k.mom.settings.Load().elim == command {
 			select {
 			case <-ctx.Done():
-			case <-m.reelim:
+			case <-k.mom.reelim:
 			}
 		}
 		stop()
 		program.Wait()
 		if command != "" {
-			m.loaded(l, elim, nil)
+			k.loaded(elim, nil)
 		}
 	}
 }
@@ -143,9 +149,9 @@ const (
 )
 
 // loaded takes what a source says, and has the servers hear of it soon if it is due.
-func (m *Mom) loaded(l *life, source string, v load.Values) {
-	if l.loads.set(source, v, time.Now()) {
-		l.renewSoon()
+func (k loadKeeper) loaded(source string, v load.Values) {
+	if k.life.loads.set(source, v, time.Now()) {
+		k.life.renewSoon()
 	}
-	m.judgeLoad(l)
+	k.mom.judgeLoad(k.life)
 }

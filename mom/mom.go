@@ -13,7 +13,6 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/mom/hook"
 	"rampart/mom/task"
-	"rampart/transport/api"
 	"rampart/transport/daylog"
 	"rampart/transport/own"
 )
@@ -38,9 +37,8 @@ type Mom struct {
 	stop     chan bool     // the jobs are to end, too
 	again    chan struct{} // register again
 
-	remeasure chan struct{} // the configuration may name other amounts
-	reelim    chan struct{} // or another program that reports load
-	amounts   atomic.Pointer[[]*api.Attribute]
+	amounts amounts
+	reelim  chan struct{} // the configuration may name another program that reports load
 
 	delivery sync.Mutex // one Deliver at a time
 	mu       sync.Mutex
@@ -52,11 +50,13 @@ func New(c Config) (*Mom, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	m := &Mom{config: c, stop: make(chan bool, 2), again: make(chan struct{}, 1), remeasure: make(chan struct{}, 1), reelim: make(chan struct{}, 1)}
+	m := &Mom{config: c, stop: make(chan bool, 2), again: make(chan struct{}, 1), reelim: make(chan struct{}, 1)}
 	m.log = daylog.New(c.path("mom_logs"), "pbs_mom", daylog.Options{
 		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask, Head: c.LogHead, Syslog: c.Syslog, File: c.LogFile,
 	})
 	m.lines = lines{m.log, c.Logger}
+	m.amounts.named, m.amounts.lines = func() []amount { return m.settings.Load().amounts }, m.lines
+	m.amounts.again = make(chan struct{}, 1)
 	m.meter = newMeter(c.Registry, c.Reporter)
 	m.config.Reporter = m.meter
 	m.runtime = m.config.newRuntime()
@@ -89,7 +89,7 @@ func (m *Mom) Reload() error {
 	}
 	m.registerAgain()
 	select {
-	case m.remeasure <- struct{}{}:
+	case m.amounts.again <- struct{}{}:
 	default:
 	}
 	select {
@@ -159,9 +159,14 @@ func (m *Mom) Run(ctx context.Context) error {
 	if err := m.resume(l); err != nil {
 		return err
 	}
-	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease, m.keepHooks, m.keepCgroups, m.keepAmounts, m.keepLoad, m.keepElim, m.keepOutputs, m.keepRestricted} {
+	for _, work := range []func(context.Context, *life){m.keepRegistered, m.keepLease, m.keepHooks, m.keepCgroups, m.keepOutputs, m.keepRestricted} {
 		l.wg.Go(func() { work(ctx, l) })
 	}
+	told, measured := teller{m, l}, loadKeeper{m, l}
+	for _, work := range []func(context.Context){told.keepFacts, told.keepSamples, measured.keepKernel, measured.keepElim} {
+		l.wg.Go(func() { work(ctx) })
+	}
+	l.wg.Go(func() { m.amounts.keep(ctx, m.registerAgain) })
 	select {
 	case <-ctx.Done():
 	case kill := <-m.stop:

@@ -21,19 +21,19 @@ var assignSteps = map[api.ReleaseStep]task.AssignStep{
 
 // releaseNodes puts another assignment in force. What is asked is refused when the disk does not
 // take it; what is done or withdrawn is not: it comes again.
-func (m *Mom) releaseNodes(ctx context.Context, l *life, k spool.TaskKey, order *api.ReleaseNodes) error {
+func (d *delivery) releaseNodes(ctx context.Context, k spool.TaskKey, order *api.ReleaseNodes) error {
 	step, known := assignSteps[order.GetStep()]
 	if !known {
 		return pbs.Errorf(pbs.NotSupported, "the mom does not know this step of a release")
 	}
 	ev := task.Assign{Number: order.GetNumber(), Step: step, Attrs: attrs(order.GetAttributes()), Hosts: hostNames(order.GetHosts())}
-	err := l.tell(ctx, k, ev)
+	err := d.life.tell(ctx, k, ev)
 	own, refused := errors.AsType[*pbs.Error](err)
 	switch {
 	case err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled):
 		return err
 	case step == task.AssignAsked && !refused:
-		return pbs.Errorf(pbs.SystemError, "%s: %v", m.config.Host, err)
+		return pbs.Errorf(pbs.SystemError, "%s: %v", d.mom.config.Host, err)
 	case step != task.AssignAsked && refused && own.Code == pbs.SystemError:
 		return errors.New(err.Error())
 	}
@@ -99,9 +99,9 @@ func (p peers) Leave(ctx context.Context, to task.Host, k spool.TaskKey, reporte
 }
 
 // accounted adds to the answer to a release that is asked what the run, as it was before, has used.
-func (m *Mom) accounted(a *api.Answer, before task.Task) {
+func (d *delivery) accounted(a *api.Answer, before task.Task) {
 	if before.State() == task.Running {
-		before.Peak.Wall = max(before.Peak.Wall, before.Suspension.Active(m.config.System.Elapsed(before.Handle)))
+		before.Peak.Wall = max(before.Peak.Wall, before.Suspension.Active(d.mom.config.System.Elapsed(before.Handle)))
 	}
 	a.Used = used(before.Used())
 	if before.Assignment.Released() {

@@ -134,7 +134,7 @@ func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
 	c := &m.config
 	req := &api.RegisterRequest{
 		Host: string(c.Host), Address: c.Address, GossipAddress: c.GossipAddress,
-		BootId: c.System.BootID(), SpoolId: l.spool.ID(), Version: pbs.Version, Vnodes: m.withAmounts(vnodes),
+		BootId: c.System.BootID(), SpoolId: l.spool.ID(), Version: pbs.Version, Vnodes: m.amounts.addTo(vnodes),
 		FenceSeconds: l.fence.held(), Trouble: l.trouble(), Epoch: l.spool.Epoch(), NodeName: string(c.NodeName),
 	}
 	req.Busy, req.JudgesLoad = l.busy.Load(), m.settings.Load().load.most > 0
@@ -158,31 +158,6 @@ func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
 	return req, nil
 }
 
-// sendFacts sends the oldest facts until they are acknowledged, for ever.
-func (m *Mom) sendFacts(ctx context.Context, l *life) {
-	if !l.untilKnown(ctx) {
-		return
-	}
-	for {
-		facts, more := l.spool.Pending(factsAtOnce)
-		if len(facts) == 0 {
-			select {
-			case <-more:
-				continue
-			case <-ctx.Done():
-				return
-			}
-		}
-		acked, err := m.sendSome(ctx, l, facts)
-		if err != nil && ctx.Err() == nil {
-			m.config.Logger.Warn("facts not acknowledged", "first", facts[0].Seq, "err", err)
-		}
-		if (err != nil || !acked) && !pause.For(ctx, factsAgainAfter) {
-			return
-		}
-	}
-}
-
 // untilKnown waits for the registration; false says that the context ended.
 func (l *life) untilKnown(ctx context.Context) bool {
 	select {
@@ -191,54 +166,6 @@ func (l *life) untilKnown(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// sendSome reports whether the oldest fact was acknowledged.
-func (m *Mom) sendSome(ctx context.Context, l *life, facts []spool.Fact) (bool, error) {
-	req := &api.FactsRequest{Host: string(m.config.Host), SpoolId: l.spool.ID()}
-	for _, f := range facts {
-		req.Facts = append(req.Facts, fact(f))
-	}
-	ctx, cancel := context.WithTimeout(ctx, callFor)
-	defer cancel()
-	reply, err := m.config.Reporter.Facts(ctx, connect.NewRequest(req))
-	if err != nil {
-		if errors.Is(err, pbs.Refuse(pbs.UnknownNode)) {
-			m.registerAgain()
-		}
-		return false, err
-	}
-	acked := reply.Msg.GetAckedSeq()
-	return acked >= facts[0].Seq, l.spool.Acknowledge(acked)
-}
-
-func fact(f spool.Fact) *api.Fact {
-	out := &api.Fact{Seq: f.Seq, Job: string(f.Task.Job), RunCount: uint32(f.Task.Run)}
-	switch {
-	case f.Started != nil:
-		out.What = &api.Fact_Started{Started: &api.Started{
-			Session: int64(f.Started.Session), Jobdir: text(f.Started.JobDir), UnixNano: f.Started.At,
-		}}
-	case f.Hook != nil:
-		out.What = &api.Fact_Hooks{Hooks: wishes(f.Hook)}
-	case f.NotCheckpointed != nil:
-		out.What = &api.Fact_NotCheckpointed{NotCheckpointed: &api.NotCheckpointed{Reason: text(f.NotCheckpointed.Reason)}}
-	case f.CheckpointMade != nil:
-		out.What = &api.Fact_CheckpointMade{CheckpointMade: &api.CheckpointMade{}}
-	case f.Exiting != nil:
-		out.What = &api.Fact_Exiting{Exiting: &api.Exiting{Hooks: f.Exiting.Hooks}}
-	case f.Ended != nil:
-		e := f.Ended
-		out.What = &api.Fact_Ended{Ended: &api.Ended{
-			ExitStatus: int32(e.ExitStatus), Used: used(e.Used), Comment: text(e.Comment),
-			NeverStarted: e.NeverStarted, Lost: e.Lost, StageoutStatus: int32(e.StageOut),
-			StageinFailed: e.StageInFailed, Checkpointed: e.Checkpointed, Present: used(e.Present), Fault: string(e.Fault),
-		}}
-		for _, host := range e.Keepers {
-			out.GetEnded().Keepers = append(out.GetEnded().Keepers, string(host))
-		}
-	}
-	return out
 }
 
 // text is what a message can hold of words with the names of files in them, as the journal has it on disk.
@@ -250,48 +177,6 @@ func used(list []spool.Used) []*api.Attribute {
 		all[i] = &api.Attribute{Name: "resources_used", Resource: u.Resource, Value: u.Value}
 	}
 	return all
-}
-
-// keepSampling measures the jobs, and pushes the figures of those that are due.
-func (m *Mom) keepSampling(ctx context.Context, l *life) {
-	told := pushes{}
-	for pause.For(ctx, pollEvery) {
-		if due := told.due(m.sample(ctx, l), time.Now()); len(due) > 0 {
-			m.push(ctx, due)
-		}
-	}
-}
-
-// sample measures all running tasks by one look at the host, and returns them.
-func (m *Mom) sample(ctx context.Context, l *life) []task.Task {
-	var runners []*task.Runner
-	var handles []proc.Handle
-	var counts []int // of the handles of each
-	for _, r := range l.all() {
-		if t := r.Task(); t.State() == task.Running || t.State() == task.Ending {
-			own := t.Handles()
-			runners, counts, handles = append(runners, r), append(counts, len(own)), append(handles, own...)
-		}
-	}
-	if len(handles) == 0 {
-		return nil
-	}
-	usage, err := m.config.System.Usage(handles...)
-	if err != nil {
-		m.config.Logger.Error("usage not measured", "err", err)
-		return nil
-	}
-	var live []task.Task
-	for i, r := range runners {
-		var own proc.Usage
-		own, usage = sum(usage[:counts[i]]), usage[counts[i]:]
-		own = m.measured(r.Task(), own)
-		ev := task.Sampled{Usage: own, Enforce: m.enforced(r.Task().Key)}
-		if err := r.Tell(ctx, ev); err == nil && !r.Task().Sister() {
-			live = append(live, r.Task())
-		}
-	}
-	return live
 }
 
 // enforced returns which limits the mom sees to for a job: those of memory to which the job's cgroup does not, unless
@@ -320,20 +205,4 @@ func sum(parts []proc.Usage) (all proc.Usage) {
 		all.Wall = max(all.Wall, u.Wall)
 	}
 	return all
-}
-
-func (m *Mom) push(ctx context.Context, due []task.Task) {
-	req := &api.SamplesRequest{Host: string(m.config.Host)}
-	for _, t := range due {
-		sample := &api.JobSample{Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Used: used(t.Used())}
-		if t.Assignment.Released() {
-			sample.Present = used(t.Present())
-		}
-		req.Jobs = append(req.Jobs, sample)
-	}
-	ctx, cancel := context.WithTimeout(ctx, callFor)
-	defer cancel()
-	if _, err := m.config.Reporter.Samples(ctx, connect.NewRequest(req)); err != nil && ctx.Err() == nil {
-		m.config.Logger.Warn("samples not taken", "err", err)
-	}
 }

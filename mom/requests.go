@@ -28,15 +28,15 @@ func orderType(o *api.Order) int {
 }
 
 // received logs an order that has come, in the words of PBS. An order has no socket of its own.
-func (m *Mom) received(ctx context.Context, o *api.Order) {
-	m.lines.write(pbs.LogDebug2, "Req", "", fmt.Sprintf("Type %d request received from %s, sock=0", orderType(o), sender(ctx)))
+func (d *delivery) received(ctx context.Context, o *api.Order) {
+	d.mom.lines.write(pbs.LogDebug2, "Req", "", fmt.Sprintf("Type %d request received from %s, sock=0", orderType(o), sender(ctx)))
 }
 
 // rejected logs an order that is refused, in the words of PBS.
-func (m *Mom) rejected(ctx context.Context, o *api.Order, refusal *spool.Refusal) {
+func (d *delivery) rejected(ctx context.Context, o *api.Order, refusal *spool.Refusal) {
 	if refusal != nil {
 		text := fmt.Sprintf("Reject reply code=%d, aux=0, type=%d, from %s", pbs.Code(refusal.Code).Number(), orderType(o), sender(ctx))
-		m.lines.write(pbs.LogDebug, "Req", "req_reject", text)
+		d.mom.lines.write(pbs.LogDebug, "Req", "req_reject", text)
 	}
 }
 

@@ -84,7 +84,7 @@ func (s sister) take(req *api.JoinRunRequest, hosts []task.Host) (*task.Runner, 
 	if r := l.task(k); r != nil {
 		return r, nil
 	}
-	if err := s.unmixed(l, k); err != nil {
+	if err := l.unmixed(k); err != nil {
 		return nil, err
 	}
 	cookie, err := s.config.cookie()
