@@ -305,6 +305,7 @@ type result interface {
 	CSV(w io.Writer) error
 	JSON(w io.Writer) error
 	SVG(w io.Writer) error
+	Warnings() string
 }
 
 // A comparison has no picture.
@@ -312,7 +313,8 @@ type comparison struct{ trace.Comparison }
 
 func (comparison) SVG(io.Writer) error { return errors.ErrUnsupported }
 
-// writeReport writes a report in every form that is wished, as text if none of them goes to standard output.
+// writeReport writes a report in every form that is wished, as text if none of them goes to standard output; else what was not taken
+// as it stands is told on standard error.
 func writeReport(c *urfave.Context, r result) error {
 	text := c.String("each") != "-"
 	for _, form := range []struct {
@@ -329,7 +331,8 @@ func writeReport(c *urfave.Context, r result) error {
 		}
 	}
 	if !text {
-		return nil
+		_, err := io.WriteString(c.App.ErrWriter, strings.TrimPrefix(r.Warnings(), "\n"))
+		return err
 	}
 	return r.Text(c.App.Writer)
 }

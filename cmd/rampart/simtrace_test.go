@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
@@ -59,6 +60,28 @@ func TestGarbageFor(t *testing.T) {
 	} {
 		if got := garbageFor(c.live); got != c.want {
 			t.Errorf("%d bytes in use: %d %%, want %d", c.live, got, c.want)
+		}
+	}
+}
+
+// What is skipped is told, also where figures go to standard output.
+func TestReplay_WarnsBesideFigures(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.swf")
+	if err := os.WriteFile(file, []byte("; MaxProcs: 4\n1 0 -1 10 1 -1 -1 1 20 -1 1 1 1 -1 1 -1 -1 -1\n2 0 -1 -5 1 -1 -1 1 20 -1 1 1 1 -1 1 -1 -1 -1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{{"--csv", "-"}, {"--each", "-"}, nil} {
+		a := app()
+		var out, told bytes.Buffer
+		a.Writer, a.ErrWriter = &out, &told
+		if err := a.Run(append([]string{"rampart", "sim", "--trace", file, "--hosts", "1:ncpus=4"}, flags...)); err != nil {
+			t.Fatal(err)
+		}
+		if flags == nil {
+			told, out = out, told
+		}
+		if !strings.Contains(told.String(), "1 lines of the trace were skipped") || strings.Contains(out.String(), "skipped") {
+			t.Errorf("%v: told\n%s\nbeside\n%s", flags, &told, &out)
 		}
 	}
 }

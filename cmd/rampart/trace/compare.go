@@ -61,14 +61,20 @@ func (c Comparison) Text(w io.Writer) error {
 		show := p.writer()
 		fmt.Fprintf(&b, "%-38s %11s %11s %12s\n", terminal.Short(terminal.Printable(p.title()), 38), show(p.one), show(p.other), p.change(show))
 	}
-	for i, r := range []*Report{c.One, c.Other} {
-		var warned strings.Builder
-		if r.warnings(&warned); warned.Len() > 0 {
-			fmt.Fprintf(&b, "\n%s:\n%s", []string{"one", "other"}[i], strings.TrimPrefix(warned.String(), "\n"))
-		}
-	}
+	b.WriteString(c.Warnings())
 	_, err := io.WriteString(w, trimmed(b.String()))
 	return err
+}
+
+// Warnings lists what was not taken as it stands of each, as Text does; empty: everything was.
+func (c Comparison) Warnings() string {
+	var b strings.Builder
+	for i, r := range []*Report{c.One, c.Other} {
+		if warned := r.Warnings(); warned != "" {
+			fmt.Fprintf(&b, "\n%s:\n%s", []string{"one", "other"}[i], strings.TrimPrefix(warned, "\n"))
+		}
+	}
+	return b.String()
 }
 
 func siteName(r *Report) string {

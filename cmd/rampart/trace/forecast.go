@@ -98,8 +98,8 @@ func (f *Forecast) Text(w io.Writer) error {
 			fmt.Fprintf(&b, "  %-19s  %s", start(j.Changed, j.Whynot), change)
 		}
 		b.WriteByte('\n')
-		for _, why := range []string{j.Why, j.Whynot} {
-			if why != "" {
+		for i, why := range []string{j.Why, j.Whynot} {
+			if why != "" && (i == 0 || why != j.Why) {
 				fmt.Fprintf(&b, "    %s\n", terminal.Printable(why))
 			}
 		}

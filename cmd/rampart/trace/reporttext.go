@@ -47,7 +47,7 @@ func (r *Report) Text(w io.Writer) error {
 			fmt.Fprintf(&b, "and %d others\n", n)
 		}
 	}
-	r.warnings(&b)
+	b.WriteString(r.Warnings())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -58,18 +58,19 @@ const (
 	shownLines = 10
 )
 
-// warnings lists what was not taken as it stands.
-func (r *Report) warnings(b *strings.Builder) {
+// Warnings lists what was not taken as it stands, as Text does; empty: everything was.
+func (r *Report) Warnings() string {
+	var b strings.Builder
 	list := func(title string, lines []string, all int) {
 		if all == 0 {
 			return
 		}
-		fmt.Fprintf(b, "\n%s\n", title)
+		fmt.Fprintf(&b, "\n%s\n", title)
 		for _, text := range lines[:min(len(lines), shownLines)] {
-			fmt.Fprintf(b, "  %s\n", terminal.Printable(text))
+			fmt.Fprintf(&b, "  %s\n", terminal.Printable(text))
 		}
 		if n := all - min(len(lines), shownLines); n > 0 {
-			fmt.Fprintf(b, "  and %d others\n", n)
+			fmt.Fprintf(&b, "  and %d others\n", n)
 		}
 	}
 	var lines []string
@@ -94,6 +95,7 @@ func (r *Report) warnings(b *strings.Builder) {
 		list(fmt.Sprintf("%d lines of the trace were skipped, %d taken with an assumption (%s):", r.Troubles.Skipped, r.Troubles.Amended, strings.Join(kinds, "; ")), lines, n)
 	}
 	list(fmt.Sprintf("%d jobs were left in the queue:", r.Figures.Left), r.Left, r.Figures.Left)
+	return b.String()
 }
 
 func methods(m map[string]int) string {

@@ -195,10 +195,25 @@ func (s *site) sched(m *machine, dir string) (some bool, err error) {
 			err = m.do(&command.ManageSched{Verb: command.VerbSet, Changes: []command.AttrChange{set(one.Name, "", value)}})
 		}
 		if err != nil {
-			s.faults = append(s.faults, Trouble{name, 0, fmt.Sprintf("%s: %s: %v", one.Name, one.Value, err)})
+			s.faults = append(s.faults, Trouble{name, lineOf(name, one.Name), fmt.Sprintf("%s: %s: %v", one.Name, one.Value, err)})
 		}
 	}
 	return true, nil
+}
+
+// lineOf returns the last line of a sched_config that sets an attribute, or the one of which it is the prime part; 0: none is seen to.
+func lineOf(file, attribute string) int {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	found := 0
+	for i, line := range strings.Split(string(data), "\n") {
+		if key, _, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == strings.TrimPrefix(attribute, "prime_") {
+			found = i + 1
+		}
+	}
+	return found
 }
 
 // raise brings up the hosts of the vnodes that the folder has, and lets nothing be kept that nobody asks for: finished jobs

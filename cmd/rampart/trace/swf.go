@@ -147,6 +147,9 @@ func (s *swf) comment(text string) {
 // longestRun is more than any job of a trace may take.
 const longestRun = 10 * 366 * 24 * time.Hour
 
+// shownWord is how many bytes are told at most of a word that is none.
+const shownWord = 40
+
 // job reads the line of a job; nil: it tells of none that could be replayed.
 func (s *swf) job(line []byte) *Job {
 	skip := func(kind, detail string) *Job {
@@ -162,7 +165,7 @@ func (s *swf) job(line []byte) *Job {
 		}
 		v, err := strconv.ParseFloat(string(word), 64)
 		if err != nil || math.IsNaN(v) || math.Abs(v) > 1<<53 {
-			return skip("not a number", fmt.Sprintf(": field %d is %q", n+1, word))
+			return skip("not a number", fmt.Sprintf(": field %d is %q", n+1, word[:min(len(word), shownWord)]))
 		}
 		f[n] = int64(v)
 		n++

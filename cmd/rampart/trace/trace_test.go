@@ -98,7 +98,7 @@ func TestReplay_Site(t *testing.T) {
 			"set queue slow started = True\nset queue slow max_run = [u:PBS_GENERIC=1]\ncreate queue fast queue_type=Execution,enabled=True,started=True\n" +
 			"set queue fast Priority = 100\nset server default_queue = slow\nset server default_queue = nosuch\nset server comment = \"two\nlines\"\n",
 		"site/nodes.qmgr":   "create node hosta\nset node hosta resources_available.ncpus = 4\n",
-		"site/sched_config": "strict_ordering: true ALL\nnosuch: 1\n",
+		"site/sched_config": "strict_ordering: true ALL\nnosuch: 1\n fair_share : maybe non_prime\n",
 	})
 	r, all := play(t, Options{Files: []string{dir + "/a.swf"}, Site: dir + "/site"})
 	if got, want := starts(all), map[string]int{"1": 0, "2": 100, "3": 200, "4": 3}; !reflect.DeepEqual(got, want) {
@@ -111,6 +111,7 @@ func TestReplay_Site(t *testing.T) {
 	if want := []string{
 		"site/a.qmgr:12: Unknown queue: set server default_queue = nosuch",
 		"site/sched_config:2: nosuch is no setting of the scheduler",
+		"site/sched_config:3: fair_share: maybe: Illegal attribute or resource value fair_share",
 	}; !reflect.DeepEqual(lines, want) {
 		t.Errorf("%q, want %q", lines, want)
 	}
@@ -174,7 +175,8 @@ func TestSWF_BadLines(t *testing.T) {
 		"8 5 -1 10 1 -1 -1 1 20 -1 3 1 1 -1 1 -1 -1 -1\n" +
 		"9 5 7 10 1 -1 -1 -1 -1 -1 0 -1 -1 -1 -1 -1 -1 -1\n" +
 		"10 4 -1 10 2 -1 -1 1 20 512 1 1 1 -1 1 -1 -1 -1\r\n" +
-		"11 6 -1 1e300 2 -1 -1 1 20 512 1 1 1 -1 1 -1 -1 -1\n"
+		"11 6 -1 1e300 2 -1 -1 1 20 512 1 1 1 -1 1 -1 -1 -1\n" +
+		strings.Repeat("y", 1000) + "\n"
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	_, _ = z.Write([]byte(text))
@@ -201,10 +203,11 @@ func TestSWF_BadLines(t *testing.T) {
 			`:3: not 18 fields`, `:4: not a number: field 2 is "x"`, `:5: no submit time: -1`, `:6: no run time`, `:7: negative run time: -7`, `:8: no processors`,
 			`:9: cancelled before it began`, `:10: a part of a job whose whole stands in another line`, `:11: no user: it is counted as nobody's`,
 			`:12: the submit time goes back: it is taken for that of the line before`, `:13: not a number: field 4 is "1e300"`,
+			`:14: not a number: field 1 is "` + strings.Repeat("y", 40) + `"`,
 		}; !reflect.DeepEqual(lines, want) {
 			t.Errorf("%s: %q, want %q", name, lines, want)
 		}
-		if troubles.Skipped != 9 || troubles.Amended != 2 {
+		if troubles.Skipped != 10 || troubles.Amended != 2 {
 			t.Errorf("%d skipped, %d amended", troubles.Skipped, troubles.Amended)
 		}
 		if s.Read() != 1 {

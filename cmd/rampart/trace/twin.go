@@ -244,9 +244,15 @@ func (t *twin) play(changes []Change) error {
 		shell.open = func(name string) (fs.File, error) { return os.Open(name) }
 	}
 	for _, c := range changes {
-		at := max(t.begin, pbs.Time(c.At.UnixNano()))
-		if c.At.IsZero() {
-			at = t.begin
+		at := t.begin
+		if !c.At.IsZero() {
+			at = pbs.Time(c.At.UnixNano())
+		}
+		switch {
+		case at < t.begin:
+			return fmt.Errorf("%s: that is past: the state is of %s", c, t.moment(t.begin).Format(time.DateTime))
+		case at > t.until:
+			return fmt.Errorf("%s: that is not looked at, but until %s", c, t.moment(t.until).Format(time.DateTime))
 		}
 		t.later(at, func() []command.Proposal {
 			if err := t.change(shell, c); err != nil && failed == nil {

@@ -64,7 +64,12 @@ type Trouble struct {
 	Text string `json:"text"`
 }
 
-func (t Trouble) String() string { return fmt.Sprintf("%s:%d: %s", t.File, t.Line, t.Text) }
+func (t Trouble) String() string {
+	if t.Line == 0 {
+		return t.File + ": " + t.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", t.File, t.Line, t.Text)
+}
 
 // mostTroubles is how many lines are listed; all are counted.
 const mostTroubles = 1000
