@@ -39,7 +39,7 @@ func init() {
 		WatchProgram:   ofProgram((*Site).watchProgram),
 
 		// Another assignment.
-		TellSisters: plainly((*Runner).part),
+		TellSisters: func(r *Runner, ctx context.Context, _ Action) { r.notices.part(ctx) },
 		Resize:      plainly((*Runner).resize),
 		Renode:      (*Runner).renode,
 
@@ -104,7 +104,7 @@ func ofProgram(do func(*Site, context.Context, Task, uint32) Event) doer {
 // join asks the sisters, in the way that tolerates failures if the run is on trial.
 func (r *Runner) join(ctx context.Context) {
 	if r.task.Life.OnTrial() {
-		r.begin(ctx, r.joinTolerant)
+		r.begin(ctx, (&tolerantStart{r: r}).join)
 		return
 	}
 	r.begin(ctx, r.site.join)

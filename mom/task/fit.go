@@ -120,12 +120,12 @@ func (r *Runner) fit(ctx context.Context) error {
 // updateRefused decides what follows from a sister's refusal of its assignment: before the program that of
 // its hooks ends the start, and one that may still take part is asked again. Else its part is over: the
 // next poll tells.
-func (r *Runner) updateRefused(ctx context.Context, h Host, refusal *pbs.Error) (again, ends bool) {
-	switch now := r.Task(); {
+func (e *notices) updateRefused(ctx context.Context, h Host, refusal *pbs.Error) (again, ends bool) {
+	switch now := e.r.Task(); {
 	case now.State().unstarted() && refusal.Code == pbs.HookError:
-		r.notices.refuse(fmt.Errorf("sister node %s failed to update job: %w", h.Name, refusal))
+		e.refuse(fmt.Errorf("sister node %s failed to update job: %w", h.Name, refusal))
 		select {
-		case r.mail <- letter{event: SistersTold{}}: // wakes who waits for the sisters
+		case e.r.mail <- letter{event: SistersTold{}}: // wakes who waits for the sisters
 		case <-ctx.Done():
 		}
 		return false, true

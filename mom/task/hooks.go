@@ -87,7 +87,7 @@ func (r *Runner) launching(ctx context.Context, t Task, a Account, spec *proc.Sp
 	used = append(used, more...)
 	prologues := s.prologues
 	if t.Life.Trial != nil {
-		prologues = r.provingSisters
+		prologues = (&tolerantStart{r: r}).prove
 	}
 	if err := prologues(ctx, r.Task()); err != nil {
 		return nil, err

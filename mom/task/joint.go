@@ -222,42 +222,53 @@ func (s *Site) poll(ctx context.Context, t Task) Event {
 	return ev
 }
 
+// quiet is which sisters do not answer.
+type quiet struct {
+	site  *Site
+	since map[pbs.HostName]time.Time
+}
+
 // listened notes since when sisters have been silent, and counts one as lost for which that is
 // too long. It begins with a poll that was not answered, not with the last one that was: a mom
 // that was stopped itself has not asked.
-func (r *Runner) listened(p Polled) Polled {
-	if r.silent == nil {
-		r.silent = make(map[pbs.HostName]time.Time)
+func (q *quiet) listened(t Task, p Polled) Polled {
+	if q.since == nil {
+		q.since = make(map[pbs.HostName]time.Time)
 	}
 	for host := range p.Shares {
-		delete(r.silent, host)
+		delete(q.since, host)
 	}
-	if r.task.enduring() {
-		return r.endured(p)
+	if t.enduring() {
+		return q.endured(t, p)
 	}
-	now, longest := time.Now(), r.site.Settings().PollDowntime
+	now, longest := time.Now(), q.site.Settings().PollDowntime
 	if longest == 0 {
 		longest = DefaultPollDowntime
 	}
 	for _, host := range p.Silent {
-		since, known := r.silent[host]
+		since, known := q.since[host]
 		switch {
 		case !known:
-			r.silent[host] = now
-		case now.Sub(since) > longest && p.Lost == "" && mother{r.task}.needs(host):
+			q.since[host] = now
+		case now.Sub(since) > longest && p.Lost == "" && mother{t}.needs(host):
 			p.Lost = host
-			node := slices.IndexFunc(r.task.Hosts, func(h Host) bool { return h.Name == host })
-			r.site.Lines.Job(pbs.LogError, r.task.Key.Job,
+			node := slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == host })
+			q.site.Lines.Job(pbs.LogError, t.Key.Job,
 				fmt.Sprintf("im_eof, lost communication with %s for > %d secs, killing job now", host, longest/time.Second))
-			r.site.Lines.Job(pbs.LogError, r.task.Key.Job, fmt.Sprintf("node EOF %d (%s)", node, host))
+			q.site.Lines.Job(pbs.LogError, t.Key.Job, fmt.Sprintf("node EOF %d (%s)", node, host))
 		}
 	}
 	return p
 }
 
+// passing keeps the order of the signals that sisters get.
+type passing struct {
+	last map[pbs.HostName]<-chan struct{} // closed when each sister has got the last signal, or will not
+}
+
 // pass sends a signal to the sisters' processes. Each sister gets the signals in their order, but
 // SIGKILL at once: nothing that comes after it matters.
-func (r *Runner) pass(ctx context.Context, sig syscall.Signal, word string) {
+func (p *passing) pass(ctx context.Context, r *Runner, sig syscall.Signal, word string) {
 	name, longest := strconv.Itoa(int(sig)), passFor
 	switch word {
 	case suspends, suspended:
@@ -265,13 +276,13 @@ func (r *Runner) pass(ctx context.Context, sig syscall.Signal, word string) {
 	case resumes, resumed:
 		name, longest = resumes, haltFor // sisters have hooks of their own
 	}
-	if r.passed == nil {
-		r.passed = make(map[pbs.HostName]<-chan struct{})
+	if p.last == nil {
+		p.last = make(map[pbs.HostName]<-chan struct{})
 	}
 	before, done := make(map[pbs.HostName]<-chan struct{}), make(map[pbs.HostName]chan struct{})
 	for _, h := range r.task.sisters() {
 		own := make(chan struct{})
-		before[h.Name], done[h.Name], r.passed[h.Name] = r.passed[h.Name], own, own
+		before[h.Name], done[h.Name], p.last[h.Name] = p.last[h.Name], own, own
 	}
 	r.async(ctx, func(ctx context.Context, t Task) Event {
 		errs := each(ctx, t.sisters(), func(ctx context.Context, h Host) error {

@@ -138,18 +138,18 @@ func TestRunner_CountsSilence(t *testing.T) {
 			s := &Site{Lines: log, Logger: slog.New(slog.DiscardHandler), Settings: func() Settings { return Settings{PollDowntime: c.set} }}
 			r := NewRunner(s, in(Running, asked))
 			silent := Polled{Shares: map[pbs.HostName]Share{"hostb": {}}, Silent: []pbs.HostName{"hostc"}}
-			r.listened(Polled{Shares: map[pbs.HostName]Share{"hostb": {}, "hostc": {}}})
+			r.quiet.listened(r.task, Polled{Shares: map[pbs.HostName]Share{"hostb": {}, "hostc": {}}})
 			time.Sleep(time.Hour) // it was stopped
 			for _, wait := range []time.Duration{0, c.longest} {
 				time.Sleep(wait)
-				if p := r.listened(silent); p.Lost != "" {
+				if p := r.quiet.listened(r.task, silent); p.Lost != "" {
 					t.Errorf("lost after %s", wait)
 				}
 			}
-			r.listened(Polled{Shares: map[pbs.HostName]Share{"hostc": {}}})
-			r.listened(silent)
+			r.quiet.listened(r.task, Polled{Shares: map[pbs.HostName]Share{"hostc": {}}})
+			r.quiet.listened(r.task, silent)
 			time.Sleep(c.longest + time.Second)
-			if p := r.listened(silent); p.Lost != "hostc" {
+			if p := r.quiet.listened(r.task, silent); p.Lost != "hostc" {
 				t.Errorf("not lost after %s", c.longest)
 			}
 			if want := []string{c.line, "node EOF 2 (hostc)"}; !slices.Equal(log.all(), want) {

@@ -25,6 +25,7 @@ const (
 // Notices are the sisters that are being told of a release. One that does not answer is asked again
 // for as long as the run lasts, and holds up no other.
 type notices struct {
+	r     *Runner
 	busy  map[pbs.HostName]bool // of the goroutine of Run
 	slots *semaphore.Weighted
 
@@ -34,35 +35,34 @@ type notices struct {
 }
 
 // part sees to it that all sisters are told that must be.
-func (r *Runner) part(ctx context.Context) {
-	e := &r.notices
+func (e *notices) part(ctx context.Context) {
 	if e.busy == nil {
 		e.busy, e.slots = make(map[pbs.HostName]bool), semaphore.NewWeighted(peersAtOnce)
 	}
-	for _, h := range r.task.Hosts {
-		if e.busy[h.Name] || !r.task.Assignment.owes(h.Name) {
+	for _, h := range e.r.task.Hosts {
+		if e.busy[h.Name] || !e.r.task.Assignment.owes(h.Name) {
 			continue
 		}
 		e.busy[h.Name] = true
-		r.wg.Go(func() { r.tell(ctx, h) })
+		e.r.wg.Go(func() { e.tell(ctx, h) })
 	}
 }
 
 // tell tells one sister what the record says, until it has answered or the run is over.
-func (r *Runner) tell(ctx context.Context, h Host) {
+func (e *notices) tell(ctx context.Context, h Host) {
 	noted := false
 	for {
-		t, err := r.Await(ctx, func(t Task) bool { return mother{t}.tellable(h.Name) || mother{t}.quit() })
+		t, err := e.r.Await(ctx, func(t Task) bool { return mother{t}.tellable(h.Name) || mother{t}.quit() })
 		if err != nil || (mother{t}).quit() {
 			return
 		}
-		ev, err := r.tellOnce(ctx, t, h)
+		ev, err := e.tellOnce(ctx, t, h)
 		if refusal, refused := errors.AsType[*pbs.Error](err); refused && len(ev.Told) > 0 {
 			if !noted {
 				noted = true
-				r.site.Lines.Job(pbs.LogError, t.Key.Job, fmt.Sprintf("sister node %s failed to update job", h.Name))
+				e.r.site.Lines.Job(pbs.LogError, t.Key.Job, fmt.Sprintf("sister node %s failed to update job", h.Name))
 			}
-			again, ends := r.updateRefused(ctx, h, refusal)
+			again, ends := e.updateRefused(ctx, h, refusal)
 			if ends {
 				return
 			}
@@ -71,14 +71,14 @@ func (r *Runner) tell(ctx context.Context, h Host) {
 			}
 		}
 		if err == nil {
-			saved := r.answered(ctx, ev)
+			saved := e.answered(ctx, ev)
 			if ev.Reported == nil || !over(ctx, saved) {
 				return
 			}
 			continue
 		}
 		if ctx.Err() == nil {
-			r.site.Logger.Warn("a sister was not told of a release", "task", t.Key.String(), "sister", h.Name, "err", err)
+			e.r.site.Logger.Warn("a sister was not told of a release", "task", t.Key.String(), "sister", h.Name, "err", err)
 		}
 		if !pause.For(ctx, partAgain) {
 			return
@@ -86,16 +86,16 @@ func (r *Runner) tell(ctx context.Context, h Host) {
 	}
 }
 
-func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (SistersTold, error) {
-	if err := r.notices.slots.Acquire(ctx, 1); err != nil {
+func (e *notices) tellOnce(ctx context.Context, t Task, h Host) (SistersTold, error) {
+	if err := e.slots.Acquire(ctx, 1); err != nil {
 		return SistersTold{}, err
 	}
-	defer r.notices.slots.Release(1)
+	defer e.slots.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, partFor)
 	defer cancel()
 	if t.Assignment.leaving(h.Name) {
 		reported := t.Assignment.Members[h.Name] == MemberReported
-		share, over, err := r.site.Peers.Leave(ctx, h, t.Key, reported)
+		share, over, err := e.r.site.Peers.Leave(ctx, h, t.Key, reported)
 		if err != nil {
 			return SistersTold{}, err
 		}
@@ -103,13 +103,13 @@ func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (SistersTold, err
 		if reported {
 			return SistersTold{Left: shares}, nil
 		}
-		r.site.reports(t, h, share)
+		e.r.site.reports(t, h, share)
 		if over {
 			return SistersTold{Left: shares}, nil
 		}
 		return SistersTold{Reported: shares}, nil
 	}
-	return SistersTold{Told: map[pbs.HostName]uint64{h.Name: t.Assignment.Number}}, r.site.Peers.Update(ctx, h, t)
+	return SistersTold{Told: map[pbs.HostName]uint64{h.Name: t.Assignment.Number}}, e.r.site.Peers.Update(ctx, h, t)
 }
 
 // reports logs what a sister that leaves the run has used (specification: ramp-down section 14).
@@ -135,8 +135,7 @@ func (s *Site) dismiss(ctx context.Context, t Task, h Host) (Share, error) {
 
 // answered brings an answer to the goroutine of Run, together with those that come just after it, and
 // returns what is closed when they are saved.
-func (r *Runner) answered(ctx context.Context, ev SistersTold) (saved <-chan struct{}) {
-	e := &r.notices
+func (e *notices) answered(ctx context.Context, ev SistersTold) (saved <-chan struct{}) {
 	e.mu.Lock()
 	first := e.answers == nil
 	if first {
@@ -158,7 +157,7 @@ func (r *Runner) answered(ctx context.Context, ev SistersTold) (saved <-chan str
 	e.answers = nil
 	e.mu.Unlock()
 	select {
-	case r.mail <- letter{event: all}:
+	case e.r.mail <- letter{event: all}:
 	case <-ctx.Done():
 	}
 	return saved

@@ -117,7 +117,7 @@ func (r *Runner) send(ctx context.Context, a Action) {
 		r.signal(h, r.site.Settings().ofSuspension(sig, a.Text))
 	}
 	if (mother{r.task}).passesOn() {
-		r.pass(ctx, sig, a.Text)
+		r.passing.pass(ctx, r, sig, a.Text)
 	}
 	r.hookAfter(ctx, a.Text)
 }

@@ -36,10 +36,9 @@ type Runner struct {
 	wg   sync.WaitGroup
 
 	changed atomic.Pointer[chan struct{}] // closed when there is a newer view
-	silent  map[pbs.HostName]time.Time    // sisters that do not answer, and since when; of the goroutine of Run
 
-	passed map[pbs.HostName]<-chan struct{} // closed when each sister has got the last signal, or will not; of the goroutine of Run
-
+	quiet   quiet   // of the goroutine of Run
+	passing passing // of the goroutine of Run
 	notices notices
 
 	alarms    []alarm
@@ -70,6 +69,7 @@ type alarm struct {
 // NewRunner returns the runner of a task; it starts nothing.
 func NewRunner(site *Site, t Task) *Runner {
 	r := &Runner{site: site, task: t, mail: make(chan letter), done: make(chan struct{}), hooking: make(chan struct{}, 1), saving: make(chan struct{}, 1), halt: func() {}, stopHooks: func() {}}
+	r.quiet.site, r.notices.r = site, r
 	r.view.Store(&t)
 	r.changed.Store(new(make(chan struct{})))
 	return r
@@ -229,7 +229,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 		ev = s
 	}
 	if p, ok := ev.(Polled); ok {
-		ev = r.listened(p)
+		ev = r.quiet.listened(r.task, p)
 	}
 	if e, ok := ev.(Exited); ok {
 		ev = r.site.measured(r.task, e)

@@ -35,24 +35,34 @@ func (s *Site) waitFor(step StartStep) time.Duration {
 	return defaultWait
 }
 
-// joinTolerant has the sisters join, and goes on without those that do not in time. They are
+// A tolerantStart is the start of a run that goes on without sisters that fail.
+type tolerantStart struct {
+	r     *Runner
+	slots chan struct{} // of the calls under way
+
+	mu      sync.Mutex
+	pending SistersTried // what sisters have answered and the goroutine of Run has not heard yet
+}
+
+// join has the sisters join, and goes on without those that do not in time. They are
 // asked for as long as the start lasts.
-func (r *Runner) joinTolerant(ctx, hooks context.Context, t Task) Event {
+func (s *tolerantStart) join(ctx, hooks context.Context, t Task) Event {
+	r := s.r
 	used, err := r.site.begun(hooks, t)
 	if err != nil {
 		return unless(ctx, JoinFailed{Reason: err.Error(), Code: hookCode(err), Fault: r.site.fault(err)})
 	}
-	slots, news := make(chan struct{}, peersAtOnce), &answers{}
+	s.slots = make(chan struct{}, peersAtOnce)
 	start, cancel := context.WithCancel(ctx)
 	r.wg.Go(func() {
 		defer cancel()
 		_, _ = r.Await(start, func(t Task) bool { return !t.State().starting() })
 	})
 	for _, h := range t.sisters() {
-		r.wg.Go(func() { r.pursue(start, t, h, slots, news) })
+		r.wg.Go(func() { s.pursue(start, t, h) })
 	}
 	longest := r.site.waitFor(StepJoin)
-	over, err := r.awaitSisters(hooks, StepJoin, longest)
+	over, err := s.await(hooks, StepJoin, longest)
 	if err != nil {
 		return nil // it was killed, or the mom goes away
 	}
@@ -62,13 +72,13 @@ func (r *Runner) joinTolerant(ctx, hooks context.Context, t Task) Event {
 	return Joined{Used: used}
 }
 
-// awaitSisters waits until all sisters have done a step, or for the longest time; over says
+// await waits until all sisters have done a step, or for the longest time; over says
 // that they have not.
-func (r *Runner) awaitSisters(ctx context.Context, step StartStep, longest time.Duration) (over bool, err error) {
+func (s *tolerantStart) await(ctx context.Context, step StartStep, longest time.Duration) (over bool, err error) {
 	bounded, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	early := r.site.Settings().LaunchEarly
-	_, err = r.Await(bounded, func(t Task) bool {
+	early := s.r.site.Settings().LaunchEarly
+	_, err = s.r.Await(bounded, func(t Task) bool {
 		if t.Life.Trial == nil || !t.State().starting() {
 			return true
 		}
@@ -85,36 +95,37 @@ func (r *Runner) awaitSisters(ctx context.Context, step StartStep, longest time.
 }
 
 // pursue takes a sister through the steps before the program, while the start lasts.
-func (r *Runner) pursue(ctx context.Context, t Task, h Host, slots chan struct{}, news *answers) {
-	if !r.attempt(ctx, t, h, StepJoin, slots, news, func(ctx context.Context) error { return r.site.Peers.Join(ctx, h, t) }) {
+func (s *tolerantStart) pursue(ctx context.Context, t Task, h Host) {
+	peers := s.r.site.Peers
+	if !s.attempt(ctx, t, h, StepJoin, func(ctx context.Context) error { return peers.Join(ctx, h, t) }) {
 		return
 	}
-	if _, err := r.Await(ctx, func(t Task) bool { return t.Life.Trial != nil && t.Life.Trial.Step == StepPrologue }); err != nil {
+	if _, err := s.r.Await(ctx, func(t Task) bool { return t.Life.Trial != nil && t.Life.Trial.Step == StepPrologue }); err != nil {
 		return
 	}
-	r.attempt(ctx, t, h, StepPrologue, slots, news, func(ctx context.Context) error { return r.site.Peers.Prologue(ctx, h, t.Key) })
+	s.attempt(ctx, t, h, StepPrologue, func(ctx context.Context) error { return peers.Prologue(ctx, h, t.Key) })
 }
 
 // attempt asks a sister for a step until it has answered; true says that it has done it.
-func (r *Runner) attempt(ctx context.Context, t Task, h Host, step StartStep, slots chan struct{}, news *answers, do func(context.Context) error) bool {
-	noted := false
+func (s *tolerantStart) attempt(ctx context.Context, t Task, h Host, step StartStep, do func(context.Context) error) bool {
+	site, noted := s.r.site, false
 	for {
-		err := inSlot(ctx, slots, do)
+		err := inSlot(ctx, s.slots, do)
 		own, answered := errors.AsType[*pbs.Error](err)
 		answered = answered && own.Code != pbs.NoQuorum
 		switch {
 		case ctx.Err() != nil:
 			return false
 		case err == nil:
-			r.tried(ctx, news, SisterTried{Host: h.Name, Step: step, OK: true})
+			s.tried(ctx, SisterTried{Host: h.Name, Step: step, OK: true})
 			return true
 		case !noted:
 			noted = true
-			_ = r.site.startError(t, h, step.String(), err)
-			r.site.Lines.Job(pbs.LogJob, t.Key.Job, fmt.Sprintf("ignoring error from %s as job is tolerant of node failures", h.Name))
-			r.tried(ctx, news, SisterTried{Host: h.Name, Step: step})
+			_ = site.startError(t, h, step.String(), err)
+			site.Lines.Job(pbs.LogJob, t.Key.Job, fmt.Sprintf("ignoring error from %s as job is tolerant of node failures", h.Name))
+			s.tried(ctx, SisterTried{Host: h.Name, Step: step})
 		}
-		if answered || !pause.For(ctx, joinAgain) || !r.Task().Assignment.keeps(h.Name) {
+		if answered || !pause.For(ctx, joinAgain) || !s.r.Task().Assignment.keeps(h.Name) {
 			return false
 		}
 	}
@@ -144,35 +155,30 @@ func inSlot(ctx context.Context, slots chan struct{}, do func(context.Context) e
 	return err
 }
 
-// Answers are what sisters have answered and the goroutine of Run has not heard yet.
-type answers struct {
-	mu      sync.Mutex
-	pending SistersTried
-}
-
 // tried hands over how a sister did, together with those that answer just after it: each event
 // is saved, and a thousand sisters answer at once.
-func (r *Runner) tried(ctx context.Context, news *answers, ev SisterTried) {
-	news.mu.Lock()
-	news.pending = append(news.pending, ev)
-	first := len(news.pending) == 1
-	news.mu.Unlock()
+func (s *tolerantStart) tried(ctx context.Context, ev SisterTried) {
+	s.mu.Lock()
+	s.pending = append(s.pending, ev)
+	first := len(s.pending) == 1
+	s.mu.Unlock()
 	if !first || !pause.For(ctx, partEvery) {
 		return
 	}
-	news.mu.Lock()
-	all := news.pending
-	news.pending = nil
-	news.mu.Unlock()
+	s.mu.Lock()
+	all := s.pending
+	s.pending = nil
+	s.mu.Unlock()
 	select {
-	case r.mail <- letter{event: all}:
+	case s.r.mail <- letter{event: all}:
 	case <-ctx.Done():
 	}
 }
 
-// provingSisters has the sisters run the hooks before the program, when this host has some, and
+// prove has the sisters run the hooks before the program, when this host has some, and
 // goes on without those that do not succeed in time.
-func (r *Runner) provingSisters(ctx context.Context, t Task) error {
+func (s *tolerantStart) prove(ctx context.Context, t Task) error {
+	r := s.r
 	if len(t.sisters()) == 0 || r.site.patience("execjob_prologue") == 0 {
 		return nil
 	}
@@ -181,7 +187,7 @@ func (r *Runner) provingSisters(ctx context.Context, t Task) error {
 	}
 	longest := r.site.waitFor(StepPrologue)
 	r.site.Lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("job reliable startup job_launch_delay=%d secs", longest/time.Second))
-	over, err := r.awaitSisters(ctx, StepPrologue, longest)
+	over, err := s.await(ctx, StepPrologue, longest)
 	if over {
 		r.site.Lines.Job(pbs.LogDebug2, t.Key.Job, "not all prologue hooks to sister moms completed, but job will proceed to execute")
 	}
@@ -196,20 +202,20 @@ func (t Task) present() []Host {
 
 // endured notes that sisters of a job are gone that goes on without them; what they have used
 // counts as it was last heard.
-func (r *Runner) endured(p Polled) Polled {
+func (q *quiet) endured(t Task, p Polled) Polled {
 	gone := p.Silent
 	if p.Lost != "" {
 		gone = append(slices.Clip(gone), p.Lost)
 	}
 	for _, host := range gone {
-		node := slices.IndexFunc(r.task.Hosts, func(h Host) bool { return h.Name == host })
-		if _, known := r.silent[host]; known || node < 0 || !r.task.Assignment.keeps(host) {
+		node := slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == host })
+		if _, known := q.since[host]; known || node < 0 || !t.Assignment.keeps(host) {
 			continue
 		}
-		r.silent[host] = time.Now()
-		address, _ := pbs.SplitAddress(r.task.Hosts[node].Address)
-		r.site.Lines.Server(pbs.LogError, "pbs_mom", fmt.Sprintf("im_eof, Premature end of message from addr %s on stream %d", address, node))
-		r.site.Lines.Job(pbs.LogDebug3, r.task.Key.Job, fmt.Sprintf("ignoring lost communication with %s as job is tolerant of node failures", host))
+		q.since[host] = time.Now()
+		address, _ := pbs.SplitAddress(t.Hosts[node].Address)
+		q.site.Lines.Server(pbs.LogError, "pbs_mom", fmt.Sprintf("im_eof, Premature end of message from addr %s on stream %d", address, node))
+		q.site.Lines.Job(pbs.LogDebug3, t.Key.Job, fmt.Sprintf("ignoring lost communication with %s as job is tolerant of node failures", host))
 	}
 	p.Lost = ""
 	return p

@@ -257,10 +257,10 @@ func TestRunner_Endures(t *testing.T) {
 	log := new(notes)
 	s := &Site{Lines: log, Settings: func() Settings { return Settings{} }}
 	r := NewRunner(s, in(Running, asked, with("tolerate_node_failures", "all")))
-	r.silent = nil
+	r.quiet.since = nil
 	r.task, _, _ = step(r.task, Polled{Shares: map[pbs.HostName]Share{"hostb": {Peak: Peak{CPU: time.Minute}}}})
 	for _, p := range []Polled{{Silent: []pbs.HostName{"hostb"}}, {Silent: []pbs.HostName{"hostb"}}, {Lost: "hostc"}, {Lost: "hostc"}} {
-		next, actions, err := step(r.task, r.listened(p))
+		next, actions, err := step(r.task, r.quiet.listened(r.task, p))
 		if err != nil || next.State() != Running || words(actions) != "poll the sisters" {
 			t.Errorf("%+v: %s, %s, %v", p, next.State(), words(actions), err)
 		}
