@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rampart/cluster/sched/calendar"
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -196,8 +197,15 @@ func (c *cycle) regain(j *state.Job) (why state.Wait, short bool) {
 	if win != nil && !w.givesAll(gone, place, win) {
 		return because(state.WaitTop), true
 	}
+	bounds := c.planner.boundsOf(j)
+	if by, h := w.overBack(bounds, gone); by != nil {
+		return state.Wait{Code: state.WaitSlots, Resource: by.Resource, Words: lsf.AtHosts(by.Reason, []string{string(w.hosts[h].key.mom)})}, true
+	}
 	back := leaving(gone)
 	w.regive(gone, place)
+	for by, of := range w.goingOn(bounds, gone) {
+		w.countIn(by, of.host, of.amount)
+	}
 	if in != nil {
 		in.take(c, j, back.placed, until)
 		return state.Wait{}, false

@@ -108,6 +108,33 @@ func TestSlots(t *testing.T) {
 	})
 }
 
+// Slots that a suspended job has given back count for no limit on hosts; it goes on when they may be its own again, and counts for those that
+// start in the same cycle.
+func TestSlots_SuspendedJobsGoOn(t *testing.T) {
+	c := newTurning(t)
+	c.limiting(func(l *lsf.Config) { l.Hosts = []lsf.Host{{Name: "hosta", Listed: true, UserSlots: number(2)}} })
+	c.host("hosta", "hosta:ncpus=8,mem=1gb")
+	c.job("x", "normal", "select=2:ncpus=1 walltime=2:00:00")
+	c.until(passed(10))
+	c.commit(&command.SignalJob{Job: c.names["x"], Signal: command.Suspend})
+	c.confirm(c.names["x"])
+	c.job("y", "normal", "select=1:ncpus=1 walltime=0:10:00")
+	c.commit(&command.SignalJob{Job: c.names["x"], Signal: command.Resume})
+	plan := func(when, want string) {
+		t.Helper()
+		p := sched.Make(c.store.View(), c.now)
+		if got := fmt.Sprint(p.Resumes, started(p)); got != want {
+			t.Errorf("%s: %s, want %s", when, got, want)
+		}
+	}
+	plan("beside another one of the user", "[]")
+	c.cycle()
+	c.wantWait("x", "Host's per-user job slot limit reached: hosta")
+	c.end(c.names["y"])
+	c.submit("u1", "z", "normal", "select=1:ncpus=1 walltime=0:10:00")
+	plan("alone", "[0.srv]")
+}
+
 // No limit on slots is ever exceeded by what runs and what is kept together, whatever comes and ends, and nobody starves for one.
 func TestSlots_Properties(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {

@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"iter"
+
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
@@ -135,6 +137,40 @@ func (w *world) countPlaced(b *bounds, placed spec.ExecVnode, sign int64) {
 			}
 		}
 	}
+}
+
+// goingOn yields what a suspended job takes again of hosts by the limits that count it there. Wherever hosts do not matter it counts all along.
+func (w *world) goingOn(b *bounds, gone []state.Left) iter.Seq2[*counter, bite] {
+	return func(yield func(*counter, bite) bool) {
+		if b == nil || w.slots.of == nil {
+			return
+		}
+		for _, l := range gone {
+			i, ok := w.byVnode[l.Vnode.Name]
+			if !ok {
+				continue
+			}
+			for _, c := range b.all {
+				if amount := charged(c.def, l.Items); !c.Wide() && !c.shared() && amount > 0 && !yield(c, bite{w.nodes[i].host, c.def.Name, amount}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// overBack returns the limit by which a suspended job may not take back what it gave, and the host; nil: there is none.
+func (w *world) overBack(b *bounds, gone []state.Left) (*counter, int) {
+	w.slots.took = w.slots.took[:0]
+	want := map[cell]int64{}
+	for c, of := range w.goingOn(b, gone) {
+		if at, bounded := w.slots.of.cell(c, of.host); bounded {
+			if want[at] += of.amount; want[at] > w.room(c, of.host) {
+				return c, of.host
+			}
+		}
+	}
+	return nil, 0
 }
 
 // countOn counts some of a resource of a host.
