@@ -4,6 +4,7 @@ package recur
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -250,8 +251,9 @@ func each(o rrule.ROption, yield func(time.Time) bool) error {
 // none for ever. The days come from the library, and their hours, minutes and seconds are gone through here.
 func withinDays(o rrule.ROption, yield func(time.Time) bool) error {
 	unit := map[rrule.Frequency]time.Duration{rrule.HOURLY: time.Hour, rrule.MINUTELY: time.Minute, rrule.SECONDLY: time.Second}[o.Freq]
+	most := int(math.MaxInt64 / unit) // of centuries: beyond the last year
 	s := stepper{
-		ROption: o, base: o.Dtstart.Truncate(unit), step: time.Duration(max(o.Interval, 1)) * unit,
+		ROption: o, base: o.Dtstart.Truncate(unit), step: time.Duration(min(max(o.Interval, 1), most)) * unit,
 		minutes: o.Byminute, seconds: o.Bysecond,
 	}
 	if o.Freq == rrule.HOURLY && len(s.minutes) == 0 {

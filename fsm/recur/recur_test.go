@@ -151,6 +151,9 @@ func TestStarts_Refused(t *testing.T) {
 		{"FREQ=SECONDLY;UNTIL=20990101", "UTC", time.Second, pbs.BadTimes},
 		{"FREQ=YEARLY;COUNT=1000", "UTC", time.Second, pbs.BadTimes}, // beyond what can be told
 		{"FREQ=YEARLY;UNTIL=99991231", "UTC", time.Second, pbs.BadTimes},
+		{"FREQ=MINUTELY;INTERVAL=999999999;COUNT=3", "UTC", time.Second, pbs.BadTimes},
+		{"FREQ=HOURLY;INTERVAL=999999999;COUNT=2", "UTC", time.Second, pbs.BadTimes},
+		{"FREQ=MINUTELY;INTERVAL=307445734;COUNT=2", "UTC", time.Second, pbs.BadTimes},
 		// Those that never occur.
 		{"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30;COUNT=1", "UTC", time.Second, pbs.BadTimes},
 		{"FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30;COUNT=1", "UTC", time.Second, pbs.BadTimes},
