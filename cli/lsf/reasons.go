@@ -71,7 +71,8 @@ func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []str
 	byText := map[string][]string{}
 	usable, sum, few := 0, 0, []string{}
 	for _, h := range v.site.candidates(around, order) {
-		why, free := a.reason(h, own[h.Name])
+		h.own = own[h.Name]
+		why, free := a.reason(h)
 		if why == "" {
 			usable, sum, few = usable+1, sum+free, append(few, h.Name)
 			continue
@@ -170,7 +171,7 @@ func (a *asking) single() bool { return a.sel.Total() == 1 || a.place.Arrangemen
 func (a *asking) hosts() int { return a.sel.Total() }
 
 // reason returns why a host has no room for any chunk, in the order of the specification; empty: it has, and so many slots.
-func (a *asking) reason(h sighted, own keeping) (why string, free int) {
+func (a *asking) reason(h sighted) (why string, free int) {
 	if a.named != nil && !a.named.Has(h.Name) {
 		return lsf.ReasonNotAsked, 0
 	}
@@ -184,11 +185,11 @@ func (a *asking) reason(h sighted, own keeping) (why string, free int) {
 	}
 	ncpus, _ := h.Resource("ncpus")
 	left, _, _ := h.Left(ncpus)
-	free = int(left) + own.slots
+	free = int(left)
 	for i, c := range a.sel.Chunks {
 		one := lsf.ReasonSelect
 		if a.suits(h, i) {
-			one = a.ofChunk(h, c, own, free)
+			one = a.ofChunk(h, c, free)
 		}
 		if one == "" {
 			return "", free
@@ -201,7 +202,7 @@ func (a *asking) reason(h sighted, own keeping) (why string, free int) {
 }
 
 // ofChunk is reason for one kind of chunk.
-func (a *asking) ofChunk(h sighted, c spec.Chunk, own keeping, free int) string {
+func (a *asking) ofChunk(h sighted, c spec.Chunk, free int) string {
 	slots, times, named := 1, int64(1), false
 	if n, ok := c.Items.Get("ncpus"); ok {
 		slots = number(n)
@@ -230,9 +231,6 @@ func (a *asking) ofChunk(h sighted, c spec.Chunk, own keeping, free int) string 
 			continue
 		}
 		has, _, _ := h.Left(def)
-		if it.Name == "mem" {
-			has += own.mem << 10
-		}
 		if has < times*def.Measure(it.Value) {
 			return fmt.Sprintf(lsf.ReasonUsage, it.Name)
 		}

@@ -82,6 +82,23 @@ func TestHostReasons(t *testing.T) {
 	}
 }
 
+// What is kept for a job counts as free for it also where its selection asks what a host has left.
+func TestHostReasons_OwnIsFree(t *testing.T) {
+	of := "state=free resources_available.ncpus=10 resources_assigned.ncpus=2 resources_reserved.ncpus=1 resources_available.mem=1000mb resources_assigned.mem=800mb resources_reserved.mem=200mb"
+	for job, want := range map[string]string{
+		"lsf_reserved=(a:ncpus=1:mem=204800kb)": "Job requirements for reserving resource (mem) not satisfied: a;",
+		"":                                      "Job's resource requirements not satisfied: a;",
+	} {
+		hosts := []offer{{object("a", of), 10}}
+		v := &jobsView{long: true, site: &siteView{hosts: hosts, reasons: map[string][]string{}}}
+		v.site.look = func() *around { return &around{site: lsf.SiteOf(nil), hosts: hosts} }
+		j := newJob(object("7.srv", "job_state=Q comment=Not_Running:_Insufficient_amount_of_resource:_mem Resource_List.select=1:ncpus=1:mem=400mb lsf_select=mem>150 "+job))
+		if got := v.hostReasons(j); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: %q, want %q", job, got, want)
+		}
+	}
+}
+
 // What hosts are asked for is compared with what the scheduler compares it with: what they have left, report and are.
 func TestHostReasons_SeesHosts(t *testing.T) {
 	defs := []resource.Def{{Name: "maximal", Type: resource.Long, Flags: resource.PerVnode | resource.AtHost}, {Name: "lic", Type: resource.Long, Flags: resource.PerVnode | resource.AtHost}}

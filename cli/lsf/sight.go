@@ -66,6 +66,7 @@ type sighted struct {
 	around *around
 	row    lsf.Host
 	load   loadOf
+	own    keeping // what is kept there for the job that looks, and is free for it
 }
 
 // Value returns what is available of a resource.
@@ -112,7 +113,18 @@ func (h sighted) Left(def resource.Def) (left, total int64, has bool) {
 	if said, ok := h.load[def.Name]; ok && resreq.Unit(def.Name) == resreq.Megabyte && h.ByAgent() {
 		left = min(left, int64(said*1024))
 	}
-	return left - heldOf(o, def), total, true
+	return left - heldOf(o, def) + h.own.of(def), total, true
+}
+
+// of returns how much of a resource is kept, in its measure.
+func (k keeping) of(def resource.Def) int64 {
+	switch def.Name {
+	case "ncpus":
+		return int64(k.slots)
+	case "mem":
+		return k.mem << 10
+	}
+	return 0
 }
 
 // holder returns the object that has what the host has of a resource: another host, if it shares what that one has, or the server.

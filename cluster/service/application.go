@@ -57,10 +57,15 @@ func withApplication(v *state.View, queue pbs.QueueName, list attr.List) (attr.L
 // withoutEstimate takes back for how long a job is expected to run if its own limit, or that of its queue, says more.
 func withoutEstimate(v *state.View, queue pbs.QueueName, list attr.List) attr.List {
 	_, limited := list.Get("Resource_List", "walltime")
-	if q, ok := v.Queue(cmp.Or(queue, v.Server().DefaultQueue())); ok && !limited {
-		_, limited = q.Resources("resources_default").Get("walltime")
+	for _, name := range []string{"resources_default", "resources_max"} { // without a default the maximum is the limit
+		if q, ok := v.Queue(cmp.Or(queue, v.Server().DefaultQueue())); ok && !limited {
+			_, limited = q.Resources(name).Get("walltime")
+		}
+		if !limited {
+			_, limited = v.Server().Resources(name).Get("walltime")
+		}
 	}
-	if _, everywhere := v.Server().Resources("resources_default").Get("walltime"); limited || everywhere {
+	if limited {
 		return list.Unset("Resource_List", "soft_walltime")
 	}
 	return list
