@@ -298,7 +298,7 @@ func TestRead_Forms(t *testing.T) {
 			"Begin Queue\nQUEUE_NAME  PRIORITY  HOSTS\nr  7  (hostA ~hostB)\ns  8  ()\nEnd Queue\n"},
 		Named{"lsf.shared", licences},
 		Named{"lsf.cluster", "Begin ResourceMap\nRESOURCENAME LOCATION\nlicenseX (10@[all])\nlicenseY (2@[hostA hostB] 4.5@[others])\nbandwidth [default]\nEnd ResourceMap\n"},
-		Named{"lsb.hosts", "Begin Host\nHOST_NAME MXJ JL/U r1m mem\nhostA 4 2 () ()\ndefault ! - 3.5/4.5 100/20\nEnd Host\n"},
+		Named{"lsb.hosts", "Begin Host\nHOST_NAME MXJ JL/U cpu mem\nhostA 4 2 () ()\ndefault ! - 3.5/4.5 100/20\nEnd Host\n"},
 	), Known{Queues: []pbs.QueueName{"workq"}})
 	if len(texts(problems)) > 0 {
 		t.Errorf("%s", strings.Join(texts(problems), "\n"))
@@ -323,7 +323,7 @@ func TestRead_Forms(t *testing.T) {
 	if h := c.Config.Host("hostA"); *h.Slots != 4 || *h.UserSlots != 2 || len(h.Thresholds) != 0 {
 		t.Errorf("hostA %+v", h)
 	}
-	if h := c.Config.Host("other"); h.Slots != nil || len(h.Thresholds) != 2 || h.Thresholds[0].String() != "mem=100/20" {
+	if h := c.Config.Host("other"); h.Slots != nil || len(h.Thresholds) != 2 || h.Thresholds[0].String() != "mem=100/20" || h.Thresholds[1].String() != "r1m=3.5/4.5" {
 		t.Errorf("others %+v", h)
 	}
 }

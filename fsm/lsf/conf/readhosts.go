@@ -238,7 +238,7 @@ func (r *reader) batchHost(s section, e entry) {
 		case "JL/U":
 			h.UserSlots = r.count(s, x)
 		default:
-			if !r.isIndex(x.key) {
+			if _, ok := r.index(x.key); !ok {
 				r.unknown(s, x.key)
 			} else if t, ok := r.threshold(s, x); ok {
 				h.Thresholds = append(h.Thresholds, t)

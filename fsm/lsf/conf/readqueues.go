@@ -147,9 +147,13 @@ func (q *queueReader) bound(x setting) string {
 }
 
 func (q *queueReader) threshold(x setting) {
-	if !q.isIndex(x.key) {
+	name, ok := q.index(x.key)
+	if !ok {
 		q.unknown(q.s, x.key)
-	} else if t, ok := q.reader.threshold(q.s, x); ok {
+		return
+	}
+	if t, ok := q.reader.threshold(q.s, x); ok {
+		q.thresholds = slices.DeleteFunc(q.thresholds, func(had string) bool { return strings.HasPrefix(had, name+"=") })
 		q.thresholds = append(q.thresholds, t.String())
 	}
 }

@@ -35,7 +35,7 @@ func (r *reader) sharedResource(s section, e entry) {
 	kind, ok := kinds[strings.ToLower(e.get("TYPE"))]
 	switch {
 	case d.Name == "" || !resreq.ValidName(d.Name) || !resource.ValidName(d.Name):
-		r.warn(s, "%q cannot be the name of a resource, expected up to 39 letters, digits, '_' and '-', a letter first, and no built-in name; ignored", d.Name)
+		r.warn(s, "%q cannot be the name of a resource, expected up to 39 letters, digits and '_', a letter first, and no built-in name; ignored", d.Name)
 		return
 	case builtin && !resource.Creatable(d.Name):
 		r.warn(s, "%s is a built-in resource; ignored", d.Name)

@@ -103,18 +103,16 @@ func (r *reader) limits(s section, x setting) (standard, most int64) {
 	return standard, most
 }
 
-// isIndex reports whether a keyword is a load index: one that every host has, or a numeric resource of the site.
-func (r *reader) isIndex(key string) bool {
-	if slices.Contains(lsf.LoadIndices[:], key) {
-		return true
-	}
-	known, ok := r.site.Resources[key]
-	return ok && known.Kind == resreq.Numeric
+// index returns the load index that a keyword names: one that every host has, also by its other name, or a numeric resource of the site.
+func (r *reader) index(key string) (name string, ok bool) {
+	known, ok := r.site.Resource(key)
+	return known.Name, ok && (slices.Contains(lsf.LoadIndices[:], known.Name) || !known.Builtin && known.Kind == resreq.Numeric)
 }
 
 // threshold reads loadSched/loadStop.
 func (r *reader) threshold(s section, x setting) (lsf.Threshold, bool) {
-	t := lsf.Threshold{Index: x.key}
+	index, _ := r.site.Resource(x.key)
+	t := lsf.Threshold{Index: index.Name}
 	start, stop, two := strings.Cut(x.value, "/")
 	for _, part := range []struct {
 		text string
@@ -124,7 +122,7 @@ func (r *reader) threshold(s section, x setting) (lsf.Threshold, bool) {
 		if text == "" || text == "-" || text == "()" {
 			continue
 		}
-		a, ok := resreq.ParseAmount(x.key, text)
+		a, ok := resreq.ParseAmount(index.Name, text)
 		if !ok {
 			r.invalid(s, x.key, x.value, "loadSched/loadStop")
 			return lsf.Threshold{}, false
@@ -132,7 +130,6 @@ func (r *reader) threshold(s section, x setting) (lsf.Threshold, bool) {
 		*part.to = &a
 	}
 	if two && t.Start != nil && t.Stop != nil {
-		index, _ := r.site.Resource(x.key)
 		if index.Increasing && *t.Stop < *t.Start || !index.Increasing && *t.Stop > *t.Start {
 			r.invalid(s, x.key, x.value, "a loadStop that is more load than loadSched")
 			return lsf.Threshold{}, false
