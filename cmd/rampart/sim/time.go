@@ -39,20 +39,34 @@ func onlyDigits(text string) bool {
 // mostTime bounds what is waited for.
 const mostTime = 100 * 365 * 24 * time.Hour
 
-// goal reads where time goes on to: +DURATION, hh:mm:ss of this day, or YYYY-MM-DDThh:mm:ss.
+// goal reads where time goes on to: +DURATION, hh:mm:ss of this day, or YYYY-MM-DDThh:mm:ss. Of a time that comes twice, for the
+// clocks go back between, it is the next one.
 func goal(text string, now time.Time) (time.Time, error) {
 	if rest, ok := strings.CutPrefix(text, "+"); ok {
 		d, err := duration(rest)
 		return now.Add(d), err
 	}
 	if t, err := time.ParseInLocation(moment, text, now.Location()); err == nil {
-		return t, nil
+		return again(t, now), nil
 	}
 	t, err := time.Parse("15:04:05", text)
 	if err != nil {
 		return t, fmt.Errorf("%q is no time: want +SECONDS, hh:mm:ss or YYYY-MM-DDThh:mm:ss", text)
 	}
-	return time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location()), nil
+	return again(time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location()), now), nil
+}
+
+// again returns the next moment after now that the clock shows as t; t if there is one only.
+func again(t, now time.Time) time.Time {
+	last := t
+	for _, shift := range []time.Duration{-time.Hour, -30 * time.Minute, 0, 30 * time.Minute, time.Hour} { // by which clocks are put back
+		if one := t.Add(shift); one.Format(moment) == t.Format(moment) {
+			if last = one; one.After(now) {
+				return one
+			}
+		}
+	}
+	return last
 }
 
 // now is the time of the cluster, in its zone.
