@@ -60,14 +60,19 @@ func (w *World) take(index uint64, kind string, proposed bool) (due []*meeting) 
 	return due
 }
 
-// meets has a replica that leads stand still at a command, as long as whoever waited for it wants it to.
-func (r *replica) meets(ctx context.Context, index uint64, c command.Command, proposed bool) {
+// meets has a replica that leads stand still at a command, as long as whoever waited for it wants it to. Of a job that it has
+// ended, the state before knows; nil: it does not know of any.
+func (r *replica) meets(ctx context.Context, index uint64, c command.Command, proposed bool, before *state.View) {
 	if r.w.leader() != r {
 		return
 	}
 	for _, m := range r.w.take(index, command.NameOf(c), proposed) {
 		done := make(chan struct{})
-		m.met <- Met{hostsOf(r.machine.View(), c), func() { close(done) }}
+		hosts := hostsOf(r.machine.View(), c)
+		if hosts == nil && before != nil {
+			hosts = hostsOf(before, c)
+		}
+		m.met <- Met{hosts, func() { close(done) }}
 		select {
 		case <-done:
 		case <-ctx.Done():
@@ -125,7 +130,7 @@ func (l metLog) StoreLogs(logs []*raft.Log) error {
 		}
 		for _, p := range entry.Proposals {
 			for _, c := range p.Commands {
-				l.r.meets(l.ctx, e.Index, c, true)
+				l.r.meets(l.ctx, e.Index, c, true, nil)
 			}
 		}
 	}

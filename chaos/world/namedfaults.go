@@ -10,6 +10,7 @@ import (
 	"rampart/chaos/fault"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 )
 
 // replicaNamed returns a replica.
@@ -269,7 +270,8 @@ func (w *World) Awaited() string {
 // ambusher is the witness of a replica in a plain world: it sees nothing but what somebody waits for.
 type ambusher struct {
 	witness
-	ctx context.Context // of that start
+	ctx    context.Context // of that start
+	before *state.View     // the last entry
 }
 
 // Applied implements server.Witness.
@@ -280,7 +282,8 @@ func (a *ambusher) Applied(index uint64, e command.Entry, outcomes []command.Out
 		}
 		for _, c := range p.Commands {
 			a.spring(index, command.NameOf(c), c)
-			a.r.meets(a.ctx, index, c, false)
+			a.r.meets(a.ctx, index, c, false, a.before)
 		}
 	}
+	a.before = a.r.machine.View()
 }

@@ -94,7 +94,7 @@ func (r *replica) start(ctx context.Context) {
 			b, err := stores()
 			return met{b, r, ctx}, err
 		}
-		outside.Witness, outside.Turn = &ambusher{witness{r, r.cancel}, ctx}, r.turn
+		outside.Witness, outside.Turn = &ambusher{witness: witness{r, r.cancel}, ctx: ctx}, r.turn
 	} else {
 		outside.Check, outside.Witness = true, &witness{r, r.cancel}
 		outside.SnapshotAfter, outside.TrailingLogs = snapshotAfter, trailingLogs
