@@ -71,7 +71,7 @@ func (c *cycle) finishes() []finish {
 		vn := c.free.nodes[i].vnode
 		for _, held := range vn.Jobs {
 			j, ok := c.view.Job(held.Job)
-			if !ok || held.Suspended {
+			if _, inside := vn.ReservedFor(held.Reservation); !ok || held.Suspended || inside {
 				continue
 			}
 			at, met := 0, false
@@ -92,11 +92,37 @@ func (c *cycle) finishes() []finish {
 			f.of = append(f.of, berth{int64(i), charged(r.ncpus, held.Items), charged(r.mem, held.Items)})
 		}
 	}
+	c.reservationsEnd()
 	r.ends = sorted(r.ends)
 	for _, f := range c.begunInThis() {
 		r.addEnd(c, f)
 	}
 	return r.ends
+}
+
+// reservationsEnd adds the ends of reservations that run, which give back what they have; what their jobs leave before stays theirs.
+func (c *cycle) reservationsEnd() {
+	r := c.reserving
+	byID := map[pbs.ReservationID]int{}
+	for i := range c.free.nodes {
+		for _, res := range c.free.nodes[i].vnode.Reserved {
+			of, ok := c.view.Reservation(res.Reservation)
+			if !ok {
+				continue
+			}
+			at, met := byID[of.ID]
+			if !met {
+				at = len(r.ends)
+				byID[of.ID] = at
+				end := wholeSecond(of.End)
+				if end <= c.now {
+					end = wholeSecond(c.now) + r.turn
+				}
+				r.ends = append(r.ends, finish{end: end})
+			}
+			r.ends[at].of = append(r.ends[at].of, berth{int64(i), charged(r.ncpus, res.Items), charged(r.mem, res.Items)})
+		}
+	}
 }
 
 // sorted returns ends in their order. They are large: their numbers are sorted, and each is moved once.

@@ -39,6 +39,23 @@ func TestReserving_BesideSuspended(t *testing.T) {
 	}
 }
 
+// What a job of a reservation leaves is the reservation's until that ends: whoever waits outside counts on nothing before.
+func TestReserving_BesideReservations(t *testing.T) {
+	c := newTurning(t)
+	c.host("hosta", "hosta:ncpus=4,mem=1gb")
+	reserve := &command.Reserve{Owner: pbs.User{Name: "u1", Host: "hosta"}, Length: secs(3600), Starts: []pbs.Time{c.now + secs(10)}}
+	reserve.Attributes = reserve.Attributes.Set("Resource_List", "select", "1:ncpus=3")
+	id := c.commit(reserve).Result.Reservation
+	for _, d := range c.planner.Plan(c.store.View(), c.now).Decisions {
+		c.commit(d)
+	}
+	c.until(passed(20))
+	c.job("x", id.Queue(), "select=1:ncpus=3 walltime=0:05:00")
+	c.want("T0+20", "x: runs (hosta:ncpus=3)")
+	c.job("j", "slots", "select=4:ncpus=1 walltime=0:10:00")
+	c.want("T0+20", "j: 1/0*hosta, 22 16:00:10")
+}
+
 // A start that a hook of runjob refuses takes nothing of a job's turns: what it has kept goes with the start itself.
 func TestReserving_StartThatIsRefused(t *testing.T) {
 	c := newTurning(t)
