@@ -32,6 +32,7 @@ const (
 type preemption struct {
 	victims   []victim
 	lowest    int64
+	vain      map[pbs.JobID]bool // jobs that wait, for which some have made way in vain
 	hopeless  map[attempt]bool
 	most      map[bound]*world  // what is free at most when all are preempted that may be
 	jobs      int               // for which others were preempted
@@ -47,7 +48,8 @@ type attempt struct {
 	class    *class
 	level    int64
 	targets  string
-	outlasts met // at whose start the job would run still
+	outlasts met       // at whose start the job would run still
+	apart    pbs.JobID // of a job for which some have made way in vain: others may have them preempted
 }
 
 type bound struct {
@@ -95,6 +97,9 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 	}
 	a.targets, _ = j.Resources.Get("preempt_targets")
 	a.outlasts = c.outlasted(j)
+	if c.preemption.vain[j.ID] {
+		a.apart = j.ID
+	}
 	if c.preemption.hopeless[a] || strings.EqualFold(a.targets, "NONE") {
 		return a, false
 	}
@@ -164,10 +169,13 @@ func (c *cycle) lowest() int64 {
 }
 
 func (c *cycle) beginPreemption() {
-	c.preemption = &preemption{victims: c.victims(), hopeless: map[attempt]bool{}, held: map[held]bool{}, freed: map[limited]int64{}, most: map[bound]*world{}, fruitless: map[*victim]bool{}}
+	c.preemption = &preemption{victims: c.victims(), vain: map[pbs.JobID]bool{}, hopeless: map[attempt]bool{}, held: map[held]bool{}, freed: map[limited]int64{}, most: map[bound]*world{}, fruitless: map[*victim]bool{}}
 	for i, v := range c.preemption.victims {
 		if i == 0 || v.level < c.preemption.lowest {
 			c.preemption.lowest = v.level
+		}
+		for _, w := range c.view.WaysOf(v.job) {
+			c.preemption.vain[w.For] = true
 		}
 	}
 }

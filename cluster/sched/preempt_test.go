@@ -243,3 +243,29 @@ func TestPreempt_WhoLeavesAlready(t *testing.T) {
 		})
 	}
 }
+
+// Whoever made way for one job in vain makes way for another one that asks for the same.
+func TestPreempt_ForAnotherOne(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=2,mem=2gb")
+	b.queue("express", "200")
+	low := b.queued("workq", "select=1:ncpus=2")
+	b.run()
+	first := b.queued("express", "select=1:ncpus=1")
+	b.preempting(b.plan())
+	b.confirm(low)
+	b.do(&command.HoldJob{Job: first, Holds: pbs.HoldOperator})
+	if p := b.plan(); len(p.Resumes) != 1 {
+		t.Fatalf("%v go on", p.Resumes)
+	}
+	b.do(sched.Resumption(b.store.View(), low))
+	b.confirm(low)
+	b.do(&command.ReleaseJob{Job: first, Holds: pbs.HoldOperator})
+	if got := preempted(b.plan()); got != "||[]" {
+		t.Errorf("a second time for the first one: %s", got)
+	}
+	other := b.queued("express", "select=1:ncpus=1")
+	if p := b.plan(); len(p.Preempts) != 1 || p.Preempts[0].For != other {
+		t.Errorf("for another one: %+v", p.Preempts)
+	}
+}
