@@ -13,6 +13,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 )
 
 // Whatever happens, the calendars that a planner keeps are those that one would read anew.
@@ -27,6 +28,9 @@ func TestProperty_CalendarsAreKept(t *testing.T) {
 			c.scheduler("strict_ordering=True")
 		}
 		c.licenses()
+		if restrict := rapid.SampledFrom([]string{"", "", "ncpus", "mem"}).Draw(r, "restrict"); restrict != "" {
+			c.limit("restrict_res_to_release_on_suspend=" + restrict)
+		}
 		kept := sched.NewPlanner()
 		r.Repeat(map[string]func(*rapid.T){
 			"reserve": c.drawReservation,
@@ -117,9 +121,25 @@ func (c *clock) drawChange(r *rapid.T) {
 		return
 	}
 	j := rapid.SampledFrom(running).Draw(r, "job")
-	switch rapid.IntRange(0, 4).Draw(r, "change") {
+	switch rapid.IntRange(0, 7).Draw(r, "change") {
 	case 0:
 		c.attempt(&command.DeleteJob{Job: j.ID, Force: true})
+	case 5:
+		c.attempt(&command.ReleaseNodes{Job: j.ID, Keep: rapid.SampledFrom([]string{"", "1", "select=ncpus=1"}).Draw(r, "keep")})
+		c.obey(j)
+	case 6:
+		c.attempt(&command.SignalJob{Job: j.ID, Signal: rapid.SampledFrom([]string{command.AdminSuspend, command.AdminResume}).Draw(r, "admin")})
+		c.obey(j)
+	case 7:
+		for first := range c.store.View().Jobs() {
+			if first.Startable() {
+				c.attempt(&command.PreemptJob{Job: j.ID, RunCount: j.RunCount, Method: rapid.SampledFrom([]string{"S", "R", "D"}).Draw(r, "method"), For: first.ID})
+				break
+			}
+		}
+		if rapid.Bool().Draw(r, "obeys") {
+			c.obey(j)
+		}
 	case 1:
 		signal := rapid.SampledFrom([]string{command.Suspend, command.Resume}).Draw(r, "signal")
 		c.attempt(&command.SignalJob{Job: j.ID, Signal: signal, Scheduled: signal == command.Resume}) // as a cycle would
@@ -131,6 +151,21 @@ func (c *clock) drawChange(r *rapid.T) {
 		long := fmt.Sprint(rapid.IntRange(1, 200).Draw(r, "walltime"))
 		which := rapid.SampledFrom([]string{"walltime", "walltime", "soft_walltime"}).Draw(r, "which")
 		c.attempt(&command.AlterJob{Job: j.ID, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: which, Value: long}}}})
+	}
+}
+
+// obey has moms do what they were told about a job, and leave it.
+func (c *clock) obey(j *state.Job) {
+	for h := range c.store.View().Hosts() {
+		for o := range c.store.View().Orders(h.Name) {
+			if o.Job != j.ID {
+				continue
+			}
+			c.attempt(&command.OrderConfirmed{Host: h.Name, Order: o.ID})
+			if now, _ := c.store.View().Host(h.Name); o.Kind == state.OrderKill {
+				c.attempt(&command.JobEnded{Source: command.Source{Host: h.Name, Spool: "s", Seq: now.Acked + 1}, Job: o.Job, RunCount: o.RunCount, ExitStatus: 271})
+			}
+		}
 	}
 }
 

@@ -54,7 +54,9 @@ func drawWorld(r *rapid.T) *modelWorld {
 		w.scheduler("strict_ordering=True")
 		w.limit("backfill_depth=3")
 	}
-	w.limit("restrict_res_to_release_on_suspend=ncpus")
+	if restrict := rapid.SampledFrom([]string{"ncpus", "mem", ""}).Draw(r, "restrict"); restrict != "" {
+		w.limit("restrict_res_to_release_on_suspend=" + restrict)
+	}
 	for range rapid.IntRange(1, 8).Draw(r, "steps") {
 		if rapid.IntRange(0, 2).Draw(r, "reserve") == 0 {
 			a := w.drawAsk(r)
@@ -75,10 +77,25 @@ func drawWorld(r *rapid.T) *modelWorld {
 	}
 	w.begin()
 	for j := range w.store.View().Running() {
-		if rapid.IntRange(0, 5).Draw(r, "suspend") == 0 {
+		switch rapid.IntRange(0, 7).Draw(r, "change") {
+		case 0:
 			w.attempt(&command.SignalJob{Job: j.ID, Signal: command.Suspend})
-			h, _ := w.store.View().Host(w.hostOf(j.ID))
-			w.attempt(&command.OrderConfirmed{Host: h.Name, Order: h.NextOrder})
+			w.obey(j)
+		case 1:
+			w.attempt(&command.SignalJob{Job: j.ID, Signal: command.AdminSuspend})
+			w.obey(j)
+		case 2:
+			w.attempt(&command.SignalJob{Job: j.ID, Signal: command.Suspend})
+			w.obey(j)
+			w.wait(rapid.IntRange(1, 9).Draw(r, "suspended"))
+			w.attempt(&command.SignalJob{Job: j.ID, Signal: command.Resume})
+			w.attempt(&command.SignalJob{Job: j.ID, Signal: command.Resume, Scheduled: true})
+			w.obey(j)
+		case 3:
+			w.attempt(&command.ReleaseNodes{Job: j.ID, Keep: rapid.SampledFrom([]string{"", "1", "select=ncpus=1"}).Draw(r, "keep")})
+			if rapid.Bool().Draw(r, "released") {
+				w.obey(j)
+			}
 		}
 	}
 	if rapid.IntRange(0, 4).Draw(r, "offline") == 0 {

@@ -45,14 +45,14 @@ type naiveSecond struct {
 func newNaive(v *state.View, now pbs.Time, about pbs.JobID, without string) *naive {
 	n := &naive{now: now}
 	for vn := range v.Vnodes() {
-		m := &naiveVnode{name: vn.Name, host: vn.Host, sound: vn.Flags == 0}
+		m := &naiveVnode{name: vn.Name, host: vn.Host, sound: vn.Flags == 0 && !slices.ContainsFunc(vn.Jobs, func(held state.VnodeJob) bool { return held.Admin })}
 		for i, name := range modelled {
 			m.has[i] = whole(vn.Available(), name)
 		}
 		n.vnodes = append(n.vnodes, m)
 		for _, held := range vn.Jobs {
 			j, _ := v.Job(held.Job)
-			until := j.Lasts(j.Started, now)
+			until := j.Lasts(j.Started+j.LastRun().Stopped(now), now)
 			if held.Suspended {
 				until = now + secs(horizon)
 			}
