@@ -21,6 +21,7 @@ import (
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/client"
+	"rampart/transport/pause"
 )
 
 // lead does the leader's duties of one term, until ctx ends.
@@ -111,8 +112,9 @@ func (s *Server) heard(e gossip.Event) {
 }
 
 // A replica that is not a member yet asks as soon as its Raft runs, which it looks for every
-// enterSoon, and again every enterAgain.
+// enterSoon, and again every enterAgain. Raft starts beside it, and runs enterFirst after that as a rule; in a bubble always.
 const (
+	enterFirst = time.Millisecond
 	enterSoon  = 50 * time.Millisecond
 	enterAgain = time.Second
 )
@@ -126,6 +128,9 @@ func (s *Server) enter(ctx context.Context) error {
 	}
 	asker := client.New(client.Options{Replicas: others, Network: s.outside.Network, Identity: s.identity, Budget: 5 * time.Second})
 	defer asker.Close()
+	if !pause.For(ctx, enterFirst) {
+		return nil
+	}
 	for {
 		if s.machine.View().Cluster().ID != "" && s.known() {
 			if err := s.config.founded(); err != nil {
