@@ -107,6 +107,9 @@ func TestReserving_Properties(t *testing.T) {
 			name := string(rune('A' + i))
 			c.host(name, name+":ncpus=4,mem=4gb")
 		}
+		if restrict := rapid.SampledFrom([]string{"", "ncpus", "mem"}).Draw(r, "restrict"); restrict != "" {
+			c.limit("restrict_res_to_release_on_suspend=" + restrict)
+		}
 		queues := []pbs.QueueName{"normal", "backfill", "reservation", "slots", "slotsbf"}
 		if most := rapid.IntRange(4, 8).Draw(r, "limit"); most < 8 {
 			c.making(rapid.SampledFrom(queues).Draw(r, "limited"), fmt.Sprintf("max_run_res.ncpus=[o:PBS_ALL=%d]", most))
@@ -122,7 +125,15 @@ func TestReserving_Properties(t *testing.T) {
 			c.fits()
 			c.until(time.Duration(c.now-half) + passed(rapid.IntRange(0, 90).Draw(r, "seconds")))
 			c.fits()
+			if rapid.IntRange(0, 3).Draw(r, "signal") == 0 {
+				c.drawSignal(r)
+				c.fits()
+			}
 		}
+		for j := range c.store.View().Suspensions() {
+			c.commit(&command.SignalJob{Job: j.ID, Signal: command.Resume})
+		}
+		c.cycle()
 		for range jobs * 2 { // 20 minutes each, one after the other, would be done by then
 			c.until(time.Duration(c.now-half) + 10*time.Minute)
 			c.fits()
@@ -133,6 +144,22 @@ func TestReserving_Properties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// drawSignal suspends a job that runs, or has a suspended one go on when there is room for it.
+func (c *turning) drawSignal(r *rapid.T) {
+	running := slices.Collect(c.store.View().Running())
+	if len(running) == 0 {
+		return
+	}
+	j := rapid.SampledFrom(running).Draw(r, "job")
+	if j.Suspended() {
+		c.commit(&command.SignalJob{Job: j.ID, Signal: command.Resume})
+	} else {
+		c.commit(&command.SignalJob{Job: j.ID, Signal: command.Suspend})
+		c.confirm(j.ID)
+	}
+	c.cycle()
 }
 
 // staysKept checks that what a job starts with was kept for nobody who comes before it: had it not been there, with all that come after

@@ -94,6 +94,11 @@ func (c *turning) cycle() {
 			}
 			c.begin(s.Job)
 		}
+		for _, id := range p.Resumes {
+			if out := c.commit(sched.Resumption(c.store.View(), id)); out.Refusal != nil {
+				c.t.Fatalf("resume %s: %v", id, out.Refusal)
+			}
+		}
 		if p.Pending != nil {
 			c.commit(p.Pending)
 		}
@@ -105,7 +110,7 @@ func (c *turning) cycle() {
 		if c.planned != nil {
 			c.planned(v, p)
 		}
-		if c.turn = p.Turn; len(p.Starts) == 0 && (p.Turn == 0 || p.Turn > c.now) {
+		if c.turn = p.Turn; len(p.Starts)+len(p.Resumes) == 0 && (p.Turn == 0 || p.Turn > c.now) {
 			return
 		}
 	}
