@@ -20,6 +20,9 @@ func (c *cycle) makeRoom(j *state.Job, cl *class) bool {
 	if _, unmatched := c.unmatched(j); unmatched {
 		return false
 	}
+	if _, short := c.overDynamic(j); short { // which no job has of the server
+		return false
+	}
 	a, ok := c.attempt(j, cl)
 	if !ok {
 		return false
@@ -36,17 +39,24 @@ func (c *cycle) makeRoom(j *state.Job, cl *class) bool {
 }
 
 // counting returns the victims that have to go so that a job is within its limits: the first of
-// those that count for a limit that it would exceed. None are an empty list.
+// those that count for a limit that it would exceed. None are an empty list: others make way for what it wants already. False: there are
+// too few, or what holds it back is no limit, such as what reservations are to have of the server.
 func (c *cycle) counting(j *state.Job, a attempt) ([]*victim, bool) {
 	var over []excess
+	limits := false
 	for _, l := range c.view.RunLimits(j) {
 		of := limited{l.Subject, l.Queue, l.Resource}
 		if l.Need > l.Most {
 			return nil, false
 		}
-		if by := c.view.Used(l, true) + c.limiter.planned[of] - c.preemption.freed[of] + l.Need - l.Most; by > 0 && l.Need > 0 {
+		by := c.view.Used(l, true) + c.limiter.planned[of] + l.Need - l.Most
+		limits = limits || by > 0 && l.Need > 0
+		if by -= c.preemption.freed[of]; by > 0 && l.Need > 0 {
 			over = append(over, excess{of, by})
 		}
+	}
+	if !limits {
+		return nil, false
 	}
 	must := []*victim{}
 	for i := range c.preemption.victims {

@@ -3,6 +3,8 @@ package sched_test
 import (
 	"testing"
 
+	"rampart/cluster/sched"
+
 	"rampart/fsm/command"
 )
 
@@ -75,5 +77,28 @@ func TestPreempt_ForLimitsStepByStep(t *testing.T) {
 	b.do(&command.DeleteJob{Job: higher, Force: true})
 	if got := b.plan().Resumes; len(got) != 2 {
 		t.Errorf("below the limit %v go on", got)
+	}
+}
+
+// Nobody is preempted for a job that waits for what reservations are to have of the server, which no victim leaves; and what is free it is
+// not kept from others for it.
+func TestPreempt_NotForWhatTheServerPromises(t *testing.T) {
+	for cpus, want := range map[string]string{"4": "||[]", "3": "|3|[]"} {
+		t.Run(cpus, func(t *testing.T) {
+			c := newClock(t)
+			c.host("hosta", "hosta:ncpus=4,mem=2gb")
+			c.queue("express", "200")
+			c.licenses()
+			c.limit("resources_available.lic=2")
+			c.in("workq", "select=1:ncpus="+cpus+" walltime=1:00:00")
+			c.begin()
+			c.reserve("select=1:ncpus=0 lic=2", 60, 600)
+			c.decided()
+			c.in("express", "select=1:ncpus=1 lic=1 walltime=1:00:00")
+			c.in("workq", "select=1:ncpus=1 walltime=60")
+			if got := preempted(sched.Make(c.store.View(), c.now)); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 }
