@@ -211,3 +211,24 @@ func TestProperty_Outlook(t *testing.T) {
 		}
 	})
 }
+
+// A vnode of which more is promised than it has by then takes nothing of what other vnodes of its host have.
+func TestOutlook_BesideAVnodeWithTooMuch(t *testing.T) {
+	c := newClock(t)
+	c.host("hosta", "hosta:ncpus=1", "hosta[0]:ncpus=2")
+	c.scheduler("strict_ordering=True")
+	late := c.in("", "select=1:ncpus=2:vnode=hosta[0] walltime=10")
+	c.in("", "select=1:ncpus=1:vnode=hosta walltime=10")
+	c.in("", "select=1:ncpus=2:vnode=hosta[0] walltime=20")
+	c.begin()
+	c.must(&command.SignalJob{Job: late, Signal: command.Suspend})
+	c.confirm(late)
+	c.wait(5)
+	c.must(&command.SignalJob{Job: late, Signal: command.Resume})
+	c.must(sched.Resumption(c.store.View(), late))
+	asks := c.in("", "select=1:ncpus=1 walltime=5")
+	j, _ := c.store.View().Job(asks)
+	if f, ok := sched.NewOutlook(c.store.View(), c.now).Earliest(j); !ok || f.Start != c.now+secs(5) {
+		t.Errorf("there is room in %d s, want 5", (f.Start-c.now)/secs(1))
+	}
+}

@@ -230,7 +230,7 @@ func (w *world) freeOn(h int, c *column) int64 {
 		if !w.nodes[i].usable || c.met(i, &seen) {
 			continue
 		}
-		sum = plus(sum, c.left(i))
+		sum = plus(sum, max(0, c.left(i))) // where others begin before they are over a vnode may have less than nothing
 	}
 	return sum
 }
