@@ -171,17 +171,6 @@ func (c *cycle) openFor(all []stopped) {
 	}
 }
 
-// hasWithin reports whether all of an assignment is free in a window.
-func (w *world) hasWithin(placed spec.ExecVnode, win *window) (ok bool) {
-	w.within(win, func() {
-		for h := range w.on(placed) {
-			w.look(h)
-		}
-		ok = w.has(placed)
-	})
-	return ok
-}
-
 // left is what a calendar had of a run that is taken to be gone.
 type left struct {
 	of   *foreseen

@@ -122,11 +122,11 @@ func (c *cycle) resumeLater(j *state.Job) {
 	if err != nil {
 		return
 	}
-	placed := leaving(gone).placed
+	placed, place := leaving(gone).placed, j.Placement()
 	goesOn := func(w *world, at pbs.Time) bool {
 		start, ok := c.hours.opens(j, at, leftExpected(j, c.now))
 		until := spanFrom(start, leftExpected(j, c.now), leftOf(j, c.now))
-		if !ok || !c.hasWhole(c.offers(j), wholeWindow(start, until)) || !w.hasWithin(placed, c.future.windowAt(at, until)) {
+		if !ok || !c.hasWhole(c.offers(j), wholeWindow(start, until)) || !w.givesAll(gone, place, c.future.windowAt(at, until)) {
 			return false
 		}
 		c.keepResumption(top{j, start, until, placed})

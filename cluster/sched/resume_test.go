@@ -112,3 +112,32 @@ func TestResume_SaysWhyNot(t *testing.T) {
 		t.Errorf("its comment will be %q", c.Comment)
 	}
 }
+
+// A suspended job that has its vnode to itself is expected to go on when nobody else runs there, whatever is free before.
+func TestResume_ExclusiveIsExpectedAlone(t *testing.T) {
+	for place, want := range map[string]int{"excl": 1000, "shared": 100} {
+		c := newClock(t)
+		c.host("hosta", "hosta:ncpus=4,mem=8gb")
+		c.queue("express", "200")
+		c.scheduler("sched_preempt_enforce_resumption=True", "strict_ordering=True")
+		low := c.in("workq", "select=1:ncpus=2 walltime=500 place="+place)
+		c.begin()
+		c.in("express", "select=1:ncpus=3 walltime=100")
+		c.in("express", "select=1:ncpus=1 walltime=1000")
+		c.preempting(c.begin())
+		c.confirm(low)
+		c.begin()
+		start := 0
+		for _, x := range sched.Make(c.store.View(), c.now).Comments {
+			if x.Job == low && x.Start != 0 {
+				start = int((x.Start - c.now) / secs(1))
+			}
+		}
+		if j, _ := c.store.View().Job(low); start == 0 {
+			start = int((j.EstimatedStart() - c.now) / secs(1))
+		}
+		if start != want {
+			t.Errorf("%s: it is expected to go on in %d s, want %d", place, start, want)
+		}
+	}
+}
