@@ -119,11 +119,7 @@ func (c *class) isRest(i int) bool {
 
 // on takes of the hosts of a set, in the order that the class wants, and up to so many slots in all.
 func (g *gatherer) on(s *pset, by *ordering, most int64) {
-	w := g.cycle.free
-	outer := w.set
-	w.set = s
-	defer func() { w.set = outer }()
-	for h := range w.through(by, g.cycle.reserving.oneSlot()) {
+	for _, h := range g.cycle.free.inOrder(s.hosts, by) {
 		if most <= 0 || g.wanted() == 0 {
 			return
 		}

@@ -117,7 +117,9 @@ func (c *cycle) gather(cl *class, m mode) (parts []state.Kept, from reach) {
 		if h < 0 {
 			return nil, reach{}
 		}
-		return c.gatherOn(cl, m, &pset{hosts: []int{h}}), reach{host: h}
+		g := c.gatherer(cl, m)
+		g.take(h, unbounded)
+		return g.all(), reach{host: h}
 	case cl.units != nil:
 		return c.gatherOver(cl, m)
 	case cl.agree != nil:
@@ -150,12 +152,8 @@ func (c *cycle) gatherIn(cl *class, m mode) (parts []state.Kept, from reach) {
 	if len(best) == 0 {
 		return nil, reach{}
 	}
-	for h := range c.free.through(cl.by, nil) {
-		if i := slices.IndexFunc(best, func(s *pset) bool { return s.on(h) }); i >= 0 {
-			return kept[best[i]], reach{-1, best[i].on}
-		}
-	}
-	return kept[best[0]], reach{-1, best[0].on}
+	first := slices.MinFunc(best, func(a, b *pset) int { return c.free.rankIn(cl.by, a.hosts) - c.free.rankIn(cl.by, b.hosts) })
+	return kept[first], reach{-1, first.on}
 }
 
 // holdsIn returns how many slots a set has in all for some chunks, of which a host takes no more than one where they are to be apart.

@@ -46,6 +46,24 @@ func newOrdering(keys []resreq.Key, text string, site resreq.Site) *ordering {
 type orderings struct {
 	of   *world // as the cycle has found it
 	list map[string][]int
+	at   map[string][]int // by host, where in the list it stands
+}
+
+// places returns by host where in the list it stands.
+func (o *orderings) places(by *ordering) []int {
+	at, known := o.at[by.text]
+	if !known {
+		list := o.hosts(by)
+		at = make([]int, len(list))
+		for place, h := range list {
+			at[h] = place
+		}
+		if o.at == nil {
+			o.at = map[string][]int{}
+		}
+		o.at[by.text] = at
+	}
+	return at
 }
 
 // hosts returns them, the best first.
@@ -100,6 +118,24 @@ func (w *world) bestFirst(by *ordering) []int {
 		return nil
 	}
 	return w.orderings.hosts(by)
+}
+
+// inOrder returns some hosts, which are as the world has them, in the order that a class wants.
+func (w *world) inOrder(hosts []int, by *ordering) []int {
+	if w.bestFirst(by) == nil {
+		return hosts
+	}
+	at := w.orderings.places(by)
+	return slices.SortedFunc(slices.Values(hosts), func(a, b int) int { return at[a] - at[b] })
+}
+
+// rankIn returns where the first of some hosts stands in the order that a class wants.
+func (w *world) rankIn(by *ordering, hosts []int) int {
+	first := w.inOrder(hosts, by)[0]
+	if w.bestFirst(by) == nil {
+		return first
+	}
+	return w.orderings.places(by)[first]
 }
 
 // through iterates over the hosts that have enough of everything, in an order. What is enough may rise meanwhile.

@@ -196,6 +196,8 @@ func TestReserving_GreedyAsItFits(t *testing.T) {
 		{"chunks that differ", false, "A:4:3:x B:4:3:x C:4:3:x D:4:2:x", "slots", "select=2:ncpus=2+1:ncpus=1:color=x place=scatter", "1/0*A 1/0*B 1/0*C 1/0*D, 22 16:00:00"},
 		{"a set that could hold it", false, "A:8:6:red B:4:3:blue C:4:4:blue D:4:4:blue", "slots", "select=3:ncpus=2 place=scatter:group=color", "1/0*B, 22 16:00:00"},
 		{"of two sets the first", false, "A:4:2:red B:4:4:red C:4:2:blue", "slots", "select=4:ncpus=1 place=free:group=color", "2/0*A, 22 16:00:00"},
+		{"a set in the order of the job", false, "A:8:7:red B:4:3:red", "slots", "select=6:ncpus=1 place=free:group=color lsf_resreq=order[-ncpus] lsf_order=-ncpus", "1/0*B 1/0*A, 22 16:00:00"},
+		{"of two sets the first in its order", false, "A:8:6:red B:4:2:blue", "slots", "select=3:ncpus=1 place=free:group=color lsf_resreq=order[-ncpus] lsf_order=-ncpus", "2/0*B, 22 16:00:00"},
 		{"memory of a slot", true, "A:4:2:x", "reservation", "select=1:ncpus=4:mem=400mb place=pack", "2/200*A"},
 		{"memory of a chunk", false, "A:4:2:x", "reservation", "select=1:ncpus=4:mem=400mb place=pack", "2/400*A, 22 16:00:00"},
 		{"memory of a host", false, "A:4:3:x B:4:3:x C:4:3:x D:4:2:x", "reservation", "select=2:ncpus=2:mem=50mb+1:ncpus=1:mem=50mb place=scatter", "1/50*A 1/50*B 1/50*C 2/50*D, 22 16:00:00"},

@@ -168,7 +168,7 @@ func (c *turning) end(id pbs.JobID) {
 	}
 }
 
-// job submits a job of u1 by a name: a queue, and resources as in -l.
+// job submits a job of u1 by a name: a queue, and resources as in -l, and attributes of LSF.
 func (c *turning) job(name string, queue pbs.QueueName, request string) {
 	c.t.Helper()
 	c.jobOf("u1", name, queue, request)
@@ -186,6 +186,10 @@ func (c *turning) submit(user, name string, queue pbs.QueueName, request string)
 	list := attr.List{}
 	for word := range strings.FieldsSeq(request) {
 		n, v, _ := strings.Cut(word, "=")
+		if strings.HasPrefix(n, "lsf_") {
+			list = list.Set(n, "", v)
+			continue
+		}
 		list = list.Set("Resource_List", n, v)
 	}
 	out := c.commit(&command.SubmitJob{Owner: pbs.User{Name: user, Host: "hosta"}, Queue: queue, Attributes: list})
