@@ -52,7 +52,7 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 		options.Fault = func(s spool.Step, path string) error { return c.Fault(string(s), path) }
 	}
 	if !spool.Exists(c.Home) {
-		if err := m.endStrays(); err != nil {
+		if err := endStrays(m); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +95,7 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 
 // endStrays ends the jobs of a mom that had this home before and whose memory is gone:
 // the servers take the new one's registration as the word that they are over.
-func (m *Mom) endStrays() error {
+func endStrays(m *Mom) error {
 	n, err := m.config.System.EndStrays(spool.TasksDir(m.config.Home))
 	if err != nil {
 		return fmt.Errorf("end the jobs of an earlier mom: %w", err)

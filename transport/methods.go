@@ -78,6 +78,7 @@ var methods = map[string]Rule{
 	apiconnect.BatchSwapProcedure:              {ForPeople, AtLeader},
 	apiconnect.BatchRunProcedure:               {ForPeople, AtLeader},
 	apiconnect.BatchMessageProcedure:           {ForPeople, AtLeader},
+	apiconnect.BatchPeekProcedure:              {ForPeople, AtHere},
 	apiconnect.BatchReserveProcedure:           {ForPeople, AtLeader},
 	apiconnect.BatchAlterReservationProcedure:  {ForPeople, AtLeader},
 	apiconnect.BatchDeleteReservationProcedure: {ForPeople, AtLeader},
@@ -148,6 +149,7 @@ var methods = map[string]Rule{
 	apiconnect.AgentDeliverProcedure:  {ForReplicas, AtHere},
 	apiconnect.AgentPingProcedure:     {ForReplicas, AtHere},
 	apiconnect.AgentTerminalProcedure: {ForReplicas, AtHere},
+	apiconnect.AgentPeekRunProcedure:  {ForReplicas, AtHere},
 	apiconnect.AgentSetHooksProcedure: {ForReplicas, AtHere},
 	apiconnect.AgentEndMomProcedure:   {ForReplicas, AtHere},
 

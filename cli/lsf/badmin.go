@@ -19,13 +19,14 @@ const badminUsage = `badmin [-h] [-V] reconfig [-v] [-f]
        badmin dumpconf folder
        badmin qopen | qclose | qact | qinact [queue_name ... | all]
        badmin hopen | hclose [-C comment] [host_name ... | all]
+       badmin showstatus
 `
 
 func badmin() *cli.Command {
 	return command("badmin", "configure the cluster, and open and close queues and hosts", badminUsage, cli.Grammar{Letters: "vfC:"},
 		func(ctx context.Context, s *session, opts *cli.Options) error {
 			if len(opts.Operands) == 0 {
-				return told("badmin: no command, expected reconfig, ckconfig, dumpconf, qopen, qclose, qact, qinact, hopen or hclose")
+				return told("badmin: no command, expected reconfig, ckconfig, dumpconf, qopen, qclose, qact, qinact, hopen, hclose or showstatus")
 			}
 			verb, rest := opts.Operands[0], opts.Operands[1:]
 			switch verb {
@@ -34,6 +35,11 @@ func badmin() *cli.Command {
 					return told("badmin: " + verb + " takes no names")
 				}
 				return s.reconfigure(ctx, verb == "ckconfig", opts)
+			case "showstatus":
+				if len(rest) > 0 {
+					return told("badmin: showstatus takes no names")
+				}
+				return showStatus(ctx, s)
 			case "dumpconf":
 				if len(rest) != 1 {
 					return told("badmin: dumpconf takes the name of one folder")

@@ -14,12 +14,50 @@ import (
 	"rampart/transport/api"
 )
 
+const bhostsUsage = `bhosts [-h] [-V] [-w | -l | -o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
+             [-noheader] [-a] [-X] [-rc | -rconly] [host_name | host_group ...]
+       bhosts [-h] [-V] -s [resource_name ...]
+`
+
+// hostColumns are those of bhosts -o, with LSF's widths.
+var hostColumns = []knownColumn{
+	{"host_name", "hname", 20},
+	{"status", "stat", 15},
+	{"cpuf", "", 10},
+	{"jl_u", "jlu", 8},
+	{"max", "", 8},
+	{"njobs", "", 8},
+	{"run", "", 8},
+	{"ssusp", "", 8},
+	{"ususp", "", 8},
+	{"rsv", "", 8},
+	{"dispatch_window", "dispwin", 50},
+	{"comments", "", 30},
+}
+
+// hostValues are the columns of a host.
+func hostValues(h sighted, t tally) map[string]string {
+	return map[string]string{
+		"host_name": h.Name, "status": hostStatus(h.offer, t, len(h.over()) > 0, true), "cpuf": fmt.Sprintf("%.2f", h.factor()), "jl_u": h.perUser(), "max": strconv.Itoa(h.slots),
+		"njobs": strconv.Itoa(t.total), "run": strconv.Itoa(t.running), "ssusp": strconv.Itoa(t.sys), "ususp": strconv.Itoa(t.user), "rsv": strconv.Itoa(t.reserved),
+		"comments": value(h.Object, "comment"),
+	}
+}
+
 func bhosts() *cli.Command {
-	g := cli.Grammar{Letters: "wls", Dashed: map[string]bool{"a": false, "e": false, "x": false, "X": false, "R": true, "o": true, "alloc": false, "noheader": false, "aff": false}}
-	return command("bhosts", "show hosts and the slots of jobs on them", "bhosts [-h] [-V] [-w | -l] [-X] [host_name | host_group ...]\n       bhosts [-h] [-V] -s [resource_name ...]\n", g,
+	g := cli.Grammar{Letters: "wls", Dashed: map[string]bool{
+		"a": false, "e": false, "x": false, "X": false, "R": true, "o": true, "alloc": false, "noheader": false, "aff": false, "json": false, "rc": false, "rconly": false,
+	}}
+	return command("bhosts", "show hosts and the slots of jobs on them", bhostsUsage, g,
 		func(ctx context.Context, s *session, opts *cli.Options) error {
-			if err := refuseOptions(opts, "a", "e", "x", "R", "o", "alloc", "noheader", "aff"); err != nil {
+			if err := refuseOptions(opts, "e", "x", "R", "alloc", "aff"); err != nil {
 				return err
+			}
+			if err := sheetOptions("bhosts", opts); err != nil {
+				return err
+			}
+			if opts.Has("rconly") { // hosts that were borrowed from a cloud
+				return told("No host found")
 			}
 			if opts.Has("s") {
 				return s.sharedResources(ctx, opts.Operands)
@@ -115,6 +153,10 @@ func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
+	sheet, err := newSheet("bhosts", "HOSTS", opts, hostColumns)
+	if err != nil {
+		return err
+	}
 	out := bufio.NewWriter(s.env.Stdout)
 	for i, h := range some {
 		t := tallies[h.Name]
@@ -123,11 +165,18 @@ func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
 		}
 		t.reserved = number(amount(h.Object, "resources_reserved", "ncpus"))
 		t.total += t.reserved
+		if sheet != nil {
+			sheet.add(hostValues(around.see(h), *t))
+			continue
+		}
 		if opts.Has("l") {
 			longHost(out, around.see(h), *t)
 			continue
 		}
-		hostRow(out, around.see(h), *t, i == 0, opts.Has("w"))
+		hostRow(out, around.see(h), *t, i == 0 && !opts.Has("noheader"), opts.Has("w"))
+	}
+	if sheet != nil {
+		sheet.write(out)
 	}
 	return out.Flush()
 }

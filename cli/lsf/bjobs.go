@@ -17,7 +17,7 @@ import (
 )
 
 const bjobsUsage = `bjobs [-h] [-V] [-noheader] [-a] [-d] [-p] [-r] [-s]
-             [-w | -l [-UF] | -W | -WF | -WL | -WP] [-X] [-A | -sum] [-o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
+             [-w | -l [-UF] | -W | -WF | -WL | -WP] [-X] [-A | -sum | -psum] [-o "field_name[:[-][output_width]] ... [delimiter='character']" [-json] [-hms]]
              [-J job_name] [-m host_name] [-P project_name] [-q queue_name]
              [-app application_name]
              [-u user_name ... | -u all] [job_ID | "job_ID[index_list]" ...]
@@ -32,7 +32,7 @@ func bjobs() *cli.Command {
 		},
 	}
 	return command("bjobs", "show jobs", bjobsUsage, g, func(ctx context.Context, s *session, opts *cli.Options) error {
-		for _, name := range []string{"sla", "g", "aff", "N", "pe", "pi", "psum", "hms", "U"} {
+		for _, name := range []string{"sla", "g", "aff", "N", "pe", "pi", "U"} {
 			if opts.Has(name) {
 				return refusedOption(name, "")
 			}
@@ -66,11 +66,13 @@ type jobsView struct {
 	header   bool
 	json     bool
 	format   *format
-	site     *siteView // for -l
-	usage    bool      // -W
-	ending   *field    // -WF, -WL, -WP: the column that tells of the end
-	arrays   bool      // -A
-	sums     *sums     // nil: each job is shown by itself
+	site     *siteView      // for -l
+	usage    bool           // -W
+	ending   *field         // -WF, -WL, -WP: the column that tells of the end
+	arrays   bool           // -A
+	sums     *sums          // nil: each job is shown by itself
+	causes   map[string]int // -psum: how many jobs wait for a reason
+	hms      bool           // times as hours, minutes and seconds
 	count    int
 }
 
@@ -131,6 +133,12 @@ func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
 		}
 	}
 	v.usage, v.arrays = opts.Has("W"), opts.Has("A")
+	if v.hms = opts.Has("hms"); v.hms && !opts.Has("o") {
+		return nil, told("bjobs: -hms is an option of -o: it shows times as hours:minutes:seconds")
+	}
+	if opts.Has("psum") {
+		v.causes, v.states = map[string]int{}, []string{lsf.Pending, lsf.HeldPending}
+	}
 	if v.arrays || opts.Has("sum") {
 		v.sums, v.finished = &sums{slots: map[string]int{}}, v.finished || v.arrays
 	}
@@ -156,13 +164,13 @@ func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
 		return nil, told("bjobs: -o goes with neither -l nor -w")
 	}
 	forms := 0
-	for _, form := range []bool{v.format != nil, v.long, v.usage, opts.Has("WF"), opts.Has("WL"), opts.Has("WP"), v.arrays, opts.Has("sum")} {
+	for _, form := range []bool{v.format != nil, v.long, v.usage, opts.Has("WF"), opts.Has("WL"), opts.Has("WP"), v.arrays, opts.Has("sum"), v.causes != nil} {
 		if form {
 			forms++
 		}
 	}
 	if forms > 1 {
-		return nil, told("bjobs: -o, -l, -W, -WF, -WL, -WP, -A and -sum go with none of the others")
+		return nil, told("bjobs: -o, -l, -W, -WF, -WL, -WP, -A, -sum and -psum go with none of the others")
 	}
 	return v, nil
 }
@@ -175,7 +183,7 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 		r.Attributes = nil
 	case v.arrays:
 		r.Attributes = append(slices.Clone(jobAttributes), "project", lsf.JobApplication, "array_indices_submitted")
-	case v.reasons:
+	case v.reasons, v.causes != nil:
 		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend", "project", lsf.JobApplication, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobHosts, lsf.JobLayout)
 	case v.halts:
 		r.Attributes = append(slices.Clone(jobAttributes), "comment", "project", lsf.JobApplication)
@@ -185,7 +193,7 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 	if v.queue != "" {
 		r.Queues = []string{v.queue}
 	}
-	if v.long || v.reasons {
+	if v.long || v.reasons || v.causes != nil {
 		if err := v.learn(ctx); err != nil {
 			return err
 		}
@@ -268,6 +276,9 @@ func names(id string) []string {
 // trimmed is a job id as the server takes it, empty if it is none.
 func trimmed(operand string) string {
 	id := strings.ReplaceAll(operand, " ", "")
+	if number, set, ok := cutIndices(id); ok && len(set) > 0 {
+		id = number + "[" + set.String() + "]"
+	}
 	if _, err := pbs.ParseJobID(id, "server"); err != nil {
 		return ""
 	}
@@ -306,8 +317,14 @@ func (v *jobsView) wants(j job) bool {
 	return v.host == "" || slices.ContainsFunc(j.shares(), func(s share) bool { return s.host == v.host })
 }
 
-// matchesName compares the name of a job with a pattern: of an array's job also without its index.
+// matchesName compares the name of a job with a pattern: of an array's job also without its index, or with a list of indices.
 func matchesName(pattern string, j job) bool {
+	if bare, set, ok := cutIndices(pattern); ok && len(set) > 0 {
+		if j.get("array_index") == "" || !set.Has(j.index()) {
+			return false
+		}
+		pattern = bare
+	}
 	for _, name := range []string{j.name(), j.get("Job_Name")} {
 		if name == pattern {
 			return true
@@ -335,6 +352,10 @@ func (v *jobsView) show(j job) error {
 	}
 	v.count++
 	switch {
+	case v.causes != nil:
+		for _, reason := range v.pendingReasons(j) {
+			v.causes[reasonAlone(reason)]++
+		}
 	case v.format != nil:
 		v.format.row(v, j)
 	case v.long:
@@ -357,6 +378,8 @@ func (v *jobsView) finish() {
 	switch {
 	case v.format != nil:
 		v.format.end(v)
+	case v.causes != nil:
+		v.writeCauses()
 	case v.sums != nil:
 		v.writeSums()
 	}

@@ -46,7 +46,7 @@ var moreFields = []field{
 		return v.site.site.combined(j.effective())
 	}},
 	{"specified_start_time", "", 20, func(v *jobsView, j job) string { return shortTime(j.moment("Execution_Time", v.env.Zone)) }},
-	{"pend_time", "", 12, func(v *jobsView, j job) string { return strconv.FormatInt(int64(v.waited(j)/time.Second), 10) }},
+	{"pend_time", "", 12, func(v *jobsView, j job) string { return v.seconds(int64(v.waited(j)/time.Second), "%d") }},
 	{"time_left", "", 11, func(_ *jobsView, j job) string {
 		limit := secondsOf(amount(j.Object, "Resource_List", "walltime"))
 		if limit <= 0 || j.pending() || j.finished() {

@@ -57,17 +57,20 @@ var ownFields = []field{
 	{"finish_time", "", 16, func(v *jobsView, j job) string { return v.finishTime(j) }},
 	{"run_time", "", 15, func(v *jobsView, j job) string {
 		if j.get("stime") == "" {
-			return "0 second(s)"
+			return v.seconds(0, "%d second(s)")
 		}
-		return fmt.Sprintf("%d second(s)", secondsOf(amount(j.Object, "resources_used", "walltime")))
+		return v.seconds(secondsOf(amount(j.Object, "resources_used", "walltime")), "%d second(s)")
 	}},
-	{"cpu_used", "", 10, func(_ *jobsView, j job) string {
-		return fmt.Sprintf("%d.0 second(s)", secondsOf(amount(j.Object, "resources_used", "cput")))
+	{"cpu_used", "", 10, func(v *jobsView, j job) string {
+		return v.seconds(secondsOf(amount(j.Object, "resources_used", "cput")), "%d.0 second(s)")
 	}},
 	{"mem", "", 10, func(_ *jobsView, j job) string { return shownMemory(amount(j.Object, "resources_used", "mem")) }},
 	{"memlimit", "", 10, func(_ *jobsView, j job) string { return shownMemory(amount(j.Object, "Resource_List", "pmem")) }},
-	{"runtimelimit", "rtl", 12, func(_ *jobsView, j job) string {
+	{"runtimelimit", "rtl", 12, func(v *jobsView, j job) string {
 		if n := secondsOf(amount(j.Object, "Resource_List", "walltime")); n > 0 {
+			if v.hms {
+				return v.seconds(n, "")
+			}
 			return fmt.Sprintf("%.1f", float64(n)/60)
 		}
 		return ""
@@ -121,6 +124,14 @@ var ownFields = []field{
 		}
 		return strings.Join(words, ":")
 	}},
+}
+
+// seconds shows a time: with -hms as hours, minutes and seconds.
+func (v *jobsView) seconds(n int64, format string) string {
+	if v.hms {
+		return fmt.Sprintf("%02d:%02d:%02d", n/3600, n/60%60, n%60)
+	}
+	return fmt.Sprintf(format, n)
 }
 
 func (v *jobsView) finishTime(j job) string {
@@ -177,44 +188,21 @@ type format struct {
 
 // parseFormat reads "field[:[-]width] ... [delimiter='character']".
 func parseFormat(text string) (*format, error) {
-	f := &format{}
-	if before, after, ok := strings.Cut(text, "delimiter="); ok {
-		f.delimiter = strings.Trim(strings.TrimSpace(after), `'"`)
-		if len(f.delimiter) != 1 {
-			return nil, told("bjobs: delimiter must be one character")
-		}
-		text = before
+	known := make([]knownColumn, len(fields))
+	for i, x := range fields {
+		known[i] = knownColumn{x.name, x.alias, x.width}
 	}
-	for word := range strings.FieldsSeq(text) {
-		name, width, given := strings.Cut(word, ":")
-		i := slices.IndexFunc(fields, func(x field) bool {
-			return strings.EqualFold(x.name, name) || x.alias != "" && strings.EqualFold(x.alias, name)
-		})
-		if i < 0 {
-			return nil, told(fmt.Sprintf("bjobs: %s: no such field. Fields are: %s", name, fieldNames()))
-		}
-		c := column{field: fields[i]}
-		if given && width != "" {
-			n, err := strconv.Atoi(width)
-			if err != nil || n == 0 || n < -4096 || n > 4096 {
-				return nil, told(fmt.Sprintf("bjobs: %s: the width of a field is a number, with a minus it is aligned to the right", word))
-			}
-			c.right, c.width = n < 0, max(n, -n)
-		}
+	columns, delimiter, err := askedColumns("bjobs", text, known)
+	if err != nil {
+		return nil, err
+	}
+	f := &format{delimiter: delimiter}
+	for _, asked := range columns {
+		c := column{field: fields[slices.IndexFunc(fields, func(x field) bool { return x.name == asked.name })], right: asked.right}
+		c.width = asked.width
 		f.columns = append(f.columns, c)
 	}
-	if len(f.columns) == 0 {
-		return nil, told("bjobs: -o names no field. Fields are: " + fieldNames())
-	}
 	return f, nil
-}
-
-func fieldNames() string {
-	names := make([]string, len(fields))
-	for i, x := range fields {
-		names[i] = x.name
-	}
-	return strings.Join(names, " ")
 }
 
 func (f *format) wants(name string) bool {

@@ -129,6 +129,7 @@ func (v *jobsView) details(j job) {
 	if j.suspended() {
 		fmt.Fprintf(v.out, "\n SUSPENDING REASONS:\n %s\n", j.suspendingReason())
 	}
+	v.out.WriteString(j.messagesShown(v.env.Zone))
 	v.out.WriteString("\n SCHEDULING PARAMETERS:\n" + v.site.bounds.of(j))
 	combined := v.site.site.combined(j.merged())
 	effective := "-"

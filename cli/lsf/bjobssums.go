@@ -3,6 +3,7 @@ package lsf
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -78,5 +79,25 @@ func (v *jobsView) writeSums() {
 		}
 		fmt.Fprintf(v.out, row, a.id, spec, user, a.jobs,
 			n[lsf.Pending], n[lsf.Done], n[lsf.Running], n[lsf.Exited], n[lsf.SysSuspended], n[lsf.UserSuspended], n[lsf.HeldPending])
+	}
+}
+
+// reasonAlone is a pending reason without the hosts that it is of.
+func reasonAlone(reason string) string {
+	text, _, _ := strings.Cut(strings.TrimSuffix(reason, ";"), ": ")
+	return text
+}
+
+// writeCauses prints for how many jobs there is which reason to wait: -psum.
+func (v *jobsView) writeCauses() {
+	if v.count == 0 {
+		return
+	}
+	fmt.Fprintf(v.out, "Pending reason summary: published %s\nSummarizing %d pending jobs:\n", v.env.Now().In(v.env.Zone).Format(historyTime), v.count)
+	reasons := slices.SortedFunc(maps.Keys(v.causes), func(a, b string) int {
+		return cmp.Or(v.causes[b]-v.causes[a], strings.Compare(a, b))
+	})
+	for _, reason := range reasons {
+		fmt.Fprintf(v.out, "    %s: %d\n", reason, v.causes[reason])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rampart/cli"
@@ -13,11 +14,98 @@ import (
 	"rampart/transport/api"
 )
 
+const bqueuesUsage = `bqueues [-h] [-V] [-w | -l | -o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
+             [-noheader] [-m host_name | -m all] [-u user_name | -u all] [queue_name ...]
+`
+
+// queueColumns are those of bqueues -o, with LSF's widths.
+var queueColumns = []knownColumn{
+	{"queue_name", "qname", 15},
+	{"description", "desc", 50},
+	{"priority", "prio", 10},
+	{"status", "stat", 15},
+	{"max", "", 10},
+	{"jl_u", "jlu", 10},
+	{"jl_p", "jlp", 10},
+	{"jl_h", "jlh", 10},
+	{"njobs", "", 10},
+	{"pend", "", 10},
+	{"run", "", 10},
+	{"susp", "", 10},
+	{"rsv", "", 10},
+	{"ususp", "", 10},
+	{"ssusp", "", 10},
+	{"nice", "", 6},
+	{"res_req", "", 20},
+	{"hosts", "", 50},
+	{"users", "", 50},
+}
+
+// queueValues are the columns of a queue.
+func queueValues(o *api.Object, t tally) map[string]string {
+	all, user := slotLimits(o)
+	return map[string]string{
+		"queue_name": o.Name, "description": value(o, "comment"), "priority": priorityOf(o), "status": queueStatus(o), "max": all, "jl_u": user,
+		"jl_p": limitOf(o, lsf.QueueCPULimit), "jl_h": limitOf(o, lsf.QueueHostLimit), "njobs": strconv.Itoa(t.total), "pend": strconv.Itoa(t.pending),
+		"run": strconv.Itoa(t.running), "susp": strconv.Itoa(t.sys + t.user), "rsv": strconv.Itoa(t.reserved), "ususp": strconv.Itoa(t.user), "ssusp": strconv.Itoa(t.sys),
+		"nice": "0", "res_req": value(o, lsf.QueueRequirement), "hosts": cmp.Or(value(o, lsf.QueueHosts), "all"), "users": queueUsers(o),
+	}
+}
+
+// choosesQueue returns whether a queue is one that the options choose: whose jobs may use a host, and that a user may use.
+func choosesQueue(ctx context.Context, s *session, opts *cli.Options) (func(*api.Object) bool, error) {
+	host, user := opts.Last("m"), opts.Last("u")
+	if host == lsf.AllHosts {
+		host = ""
+	}
+	var c lsf.Config
+	if host != "" {
+		_, hosts, err := s.hosts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(hosts, func(h offer) bool { return h.Name == host }) {
+			return nil, told(host + ": Bad host name, host group name or cluster name")
+		}
+		if c, err = s.configuration(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return func(o *api.Object) bool { return mayUseHost(o, host, c) && mayBeUsedBy(o, user) }, nil
+}
+
+// mayUseHost reports whether the jobs of a queue may have a host; empty: no matter which.
+func mayUseHost(o *api.Object, host string, c lsf.Config) bool {
+	words := strings.Fields(value(o, lsf.QueueHosts))
+	if host == "" || len(words) == 0 {
+		return true
+	}
+	choice := c.HostChoice(words)
+	return choice.Has(host)
+}
+
+// mayBeUsedBy reports whether the access list of a queue lets a user in; empty, or all: no matter who.
+func mayBeUsedBy(o *api.Object, user string) bool {
+	if user == "" || user == "all" || value(o, "acl_user_enable") != "True" {
+		return true
+	}
+	for entry := range strings.SplitSeq(value(o, "acl_users"), ",") {
+		name, _, _ := strings.Cut(strings.TrimLeft(entry, "+-"), "@")
+		if name == user || name == "" || name == "*" {
+			return !strings.HasPrefix(entry, "-")
+		}
+	}
+	return false
+}
+
 func bqueues() *cli.Command {
-	g := cli.Grammar{Letters: "wlm:u:", Dashed: map[string]bool{"r": false, "o": true, "alloc": false, "noheader": false}}
-	return command("bqueues", "show queues", "bqueues [-h] [-V] [-w | -l] [-m host_name] [-u user_name] [queue_name ...]\n", g,
+	g := cli.Grammar{Letters: "wlm:u:", Dashed: map[string]bool{"r": false, "o": true, "alloc": false, "noheader": false, "json": false}}
+	return command("bqueues", "show queues", bqueuesUsage, g,
 		func(ctx context.Context, s *session, opts *cli.Options) error {
-			if err := refuseOptions(opts, "r", "o", "alloc", "noheader", "m", "u"); err != nil {
+			if err := refuseOptions(opts, "r", "alloc"); err != nil {
+				return err
+			}
+			if err := sheetOptions("bqueues", opts); err != nil {
 				return err
 			}
 			return s.queues(ctx, opts)
@@ -86,6 +174,14 @@ func (s *session) queues(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
+	chooses, err := choosesQueue(ctx, s, opts)
+	if err != nil {
+		return err
+	}
+	sheet, err := newSheet("bqueues", "QUEUES", opts, queueColumns)
+	if err != nil {
+		return err
+	}
 	out := bufio.NewWriter(s.env.Stdout)
 	shownOne := false
 	for _, o := range all {
@@ -94,19 +190,27 @@ func (s *session) queues(ctx context.Context, opts *cli.Options) error {
 			s.complain(o.Name + ": No such queue")
 			continue
 		}
+		if !chooses(o) {
+			continue
+		}
 		t := tallies[o.Name]
 		if t == nil {
 			t = new(tally)
 		}
-		if opts.Has("l") {
+		if sheet != nil {
+			sheet.add(queueValues(o, *t))
+		} else if opts.Has("l") {
 			longQueue(out, o, *t, shownOne, turn)
 		} else {
-			queueRow(out, o, *t, !shownOne, opts.Has("w"))
+			queueRow(out, o, *t, !shownOne && !opts.Has("noheader"), opts.Has("w"))
 		}
 		shownOne = true
 	}
-	if len(all) == 0 {
+	if !shownOne && s.status == 0 {
 		return told("No queue found")
+	}
+	if sheet != nil {
+		sheet.write(out)
 	}
 	return out.Flush()
 }

@@ -28,7 +28,7 @@ const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K | -I | -Ip | -Is | -IX] [-XF] [-
              [-W [hour:]minute] [-We [hour:]minute] [-c [hour:]minute]
              [-M mem_limit]
              [-b [[[year:]month:]day:]hour:minute]
-             [-w 'dependency_expression']
+             [-w 'dependency_expression' [-ti]] [-U reservation_ID]
              [-i input_file] [-o | -oo output_file] [-e | -eo error_file]
              [-cwd directory] [-env "none | all [, var=value ...]"] [-u mail_user]
              [-L login_shell] [-sp priority] [-app application_name]
@@ -39,8 +39,8 @@ const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K | -I | -Ip | -Is | -IX] [-XF] [-
 // noOptions are options of bsub that the job model has nothing for, each with what there is in its place.
 var noOptions = map[string]string{
 	"sla": "", "g": "", "G": "", "wa": "", "wt": "", "E": "", "Ep": "", "t": "", "C": "", "D": "", "F": "", "S": "",
-	"T": "", "p": "", "v": "", "U": "use pbs_rsub", "k": "", "f": "use qsub -W stagein", "Q": "", "is": "say -i", "jsdl": "", "ext": "", "extsched": "", "network": "", "Zs": "",
-	"ul": "", "ptl": "", "eptl": "", "ti": "", "tty": "", "X": "", "a": "", "A": "", "gpu": "say -R \"rusage[ngpus=N]\"", "hl": "", "pack": "", "data": "", "stage": "",
+	"T": "", "p": "", "v": "", "k": "", "f": "use qsub -W stagein", "Q": "", "is": "say -i", "jsdl": "", "ext": "", "extsched": "", "network": "", "Zs": "",
+	"ul": "", "ptl": "", "eptl": "", "tty": "", "X": "", "a": "", "A": "", "gpu": "say -R \"rusage[ngpus=N]\"", "hl": "", "pack": "", "data": "", "stage": "",
 }
 
 func bsub() *cli.Command {

@@ -157,6 +157,13 @@ func (s *submission) belonging(_ context.Context, opts *cli.Options) error {
 			return badOption("q", opts.Last("q"), "the name of one queue")
 		}
 	}
+	if opts.Has("U") {
+		id := strings.TrimSpace(opts.Last("U"))
+		if s.queue != "" || !pbs.NamesReservation(id) {
+			return badOption("U", opts.Last("U"), "the number of a reservation of pbs_rsub, as in R17, without -q")
+		}
+		s.queue, _, _ = strings.Cut(id, ".")
+	}
 	if opts.Has("P") {
 		s.set("project", "", opts.Last("P"))
 	}
@@ -227,20 +234,13 @@ func cutLimit(text string) (name, limit string, limited bool) {
 	return text, "", false
 }
 
-// array reads [first-last:step].
+// array reads [first-last:step, ...].
 func (s *submission) array(text string) error {
-	list := strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
-	if !strings.HasSuffix(text, "]") || list == "" {
-		return badOption("J", text, "indices as in [1-10] or [1-9:2]")
+	_, set, ok := cutIndices(text)
+	if !ok || len(set) == 0 || len(set) > pbs.MaxRanges {
+		return badOption("J", text, fmt.Sprintf("indices as in [1-10] or [1-3,7,10-20:2], from 1 on, and no more than %d ranges", pbs.MaxRanges))
 	}
-	if strings.Contains(list, ",") || !strings.Contains(list, "-") {
-		return rejected("option -J: an array has one range of indices here, as in [1-10] or [1-9:2]")
-	}
-	set, err := pbs.ParseIndices(list)
-	if err != nil || set.Count() < 2 || strings.HasPrefix(list, "0") {
-		return badOption("J", text, "indices as in [1-10] or [1-9:2], from 1 on, two or more")
-	}
-	s.set("array_indices_submitted", "", list)
+	s.set("array_indices_submitted", "", set.String())
 	return nil
 }
 

@@ -14,7 +14,10 @@ const failed = 255
 
 // Commands returns all LSF commands.
 func Commands() []*cli.Command {
-	return []*cli.Command{bsub(), bmod(), bswitch(), btop(), bbot(), bjobs(), bhist(), bacct(), bkill(), bstop(), bresume(), brequeue(), bresize(), bqueues(), bhosts(), bresources(), bapp(), bmgroup(), bugroup(), bjgroup(), bjdepinfo(), bclusters(), lsclusters(), busers(), bparams(), badmin(), lshosts(), lsload(), lsid()}
+	return []*cli.Command{
+		bsub(), bmod(), bswitch(), btop(), bbot(), bjobs(), bhist(), bacct(), bkill(), bstop(), bresume(), brequeue(), bresize(), bqueues(), bhosts(), bresources(), bapp(), bmgroup(), bugroup(), bjgroup(), bjdepinfo(), bclusters(), lsclusters(), busers(), bparams(), badmin(), lshosts(), lsload(), lsid(),
+		bpeek(), bpost(), bread(), bstatus(), blimits(), bsla(), bchkpnt(), bmig(), lsinfo(),
+	}
 }
 
 // A work is what a command does.

@@ -149,9 +149,13 @@ func (s *session) unfinished(ctx context.Context, opts *cli.Options) ([]job, err
 	if opts.Has("q") {
 		r.Queues = []string{opts.Last("q")}
 	}
+	r.Subjobs = opts.Has("J") && strings.HasSuffix(opts.Last("J"), "]")
 	var all []job
 	_, err := s.list(ctx, r, func(o *api.Object) error {
 		j := newJob(o)
+		if r.Subjobs && j.isArray() {
+			return nil
+		}
 		onHost := !opts.Has("m") || slices.ContainsFunc(j.shares(), func(x share) bool { return x.host == opts.Last("m") })
 		if onHost && (!opts.Has("J") || matchesName(opts.Last("J"), j)) {
 			all = append(all, j)
@@ -169,6 +173,9 @@ func (s *session) one(ctx context.Context, operand, done string, change func(con
 	jobs, err := s.jobsOf(ctx, operand, jobAttributes)
 	if err != nil || len(jobs) == 0 {
 		return err
+	}
+	if several(operand) {
+		return ofArray(ctx, s, operand, jobs, done, change)
 	}
 	return s.change(ctx, operand, done, func(ctx context.Context) error {
 		for _, j := range jobs {

@@ -126,7 +126,7 @@ func TestSubmission(t *testing.T) {
 		}
 	}
 	for _, args := range []string{
-		"-n|0|true", "-n|x|true", "-n|2,1|true", "-R||true", "-m||true", "-m|a,b|true", "-m|!a b|true", "-m|a@c|true", "-J|a b|true", "-J|a[1,3]|true", "-J|a[3]|true", "-J|a[0-3]|true",
+		"-n|0|true", "-n|x|true", "-n|2,1|true", "-R||true", "-m||true", "-m|a,b|true", "-m|!a b|true", "-m|a@c|true", "-J|a b|true", "-J|a[1,,3]|true", "-J|a[3-1]|true", "-J|a[0-3]|true",
 		"-J|a[1-3|true", "-J|a[1-3]%0|true", "-q|a b|true", "-sp|0|true", "-o||true", "-i|in.%J|true", "-w|done(1)|| done(2)|true", "-We|x|true", "-I|true",
 	} {
 		words := strings.Split(strings.ReplaceAll(args, "|| ", "\x00"), "|")

@@ -35,3 +35,16 @@ func bclusters() *cli.Command {
 			return err
 		})
 }
+
+func bsla() *cli.Command {
+	return command("bsla", "show service classes", "bsla [-h] [-V] [-N] [service_class ...]\n", cli.Grammar{Letters: "N"},
+		func(_ context.Context, s *session, opts *cli.Options) error {
+			if len(opts.Operands) == 0 {
+				return told("No SLA found")
+			}
+			for _, name := range opts.Operands {
+				s.complain(name + ": No such SLA")
+			}
+			return nil
+		})
+}

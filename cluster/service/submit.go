@@ -12,6 +12,7 @@ import (
 	"rampart/cluster"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport"
@@ -187,6 +188,14 @@ func parseJob(p person, list []*api.Attribute) (attr.List, error) {
 		}
 		if ch.Entry.Value != "" {
 			out = out.Set(ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value)
+		}
+	}
+	if _, posted := out.Get(lsf.JobMessages, ""); posted { // they tell who has posted them, and when
+		return nil, pbs.Attribute(pbs.InvalidRequest, lsf.JobMessages)
+	}
+	if text, ok := out.Get("array_indices_submitted", ""); ok && !byLSF { // of PBS it is one range of several
+		if set, err := pbs.ParseIndices(text); err != nil || len(set) > 1 || set.Count() < 2 {
+			return nil, pbs.Attribute(pbs.BadAttributeValue, "array_indices_submitted")
 		}
 	}
 	if users, ok := out.Get("User_List", ""); ok && runsAs(p.view, users, p.user.Name) != p.user.Name {

@@ -161,7 +161,7 @@ func parseLines(text string) (string, bool) {
 // parseIndices takes X-Y[:Z], the indices of an array.
 func parseIndices(text string) (string, bool) {
 	set, err := pbs.ParseIndices(text)
-	return set.String(), err == nil && len(set) == 1 && set.Count() > 1
+	return set.String(), err == nil && len(set) <= pbs.MaxRanges
 }
 
 // parseDepend takes what may be read as dependencies; what they mean is for the state,
@@ -180,6 +180,14 @@ func parseDepend(text string) (string, bool) {
 
 // dependKinds are the words of -W depend=.
 const dependKinds = " after afterok afternotok afterany before beforeok beforenotok beforeany on runone "
+
+// parsePosted takes "INDEX text", a message that is posted to a job: 128 is the greatest index of LSF, and 512 bytes its longest text.
+func parsePosted(text string) (string, bool) {
+	index, words, _ := strings.Cut(text, " ")
+	n, err := strconv.ParseUint(index, 10, 8)
+	words, ok := parseText(strings.TrimSpace(words))
+	return strconv.FormatUint(n, 10) + " " + words, ok && err == nil && n <= 128 && len(words) <= 512
+}
 
 // maxRequirement bounds a resource requirement (specification: reservation section 2).
 const maxRequirement = 4096

@@ -137,6 +137,7 @@ func jobRows() []row {
 		shown("lsf_effective", Text),
 		shown("lsf_reserved", Text),
 		shown("lsf_reserved_since", Epoch),
+		set("lsf_messages", Text, parsePosted).running(),
 	}
 }
 

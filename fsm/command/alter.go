@@ -2,6 +2,7 @@ package command
 
 import (
 	"slices"
+	"time"
 
 	"rampart/fsm/attr"
 	"rampart/fsm/lsf"
@@ -61,6 +62,13 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	for _, ch := range c.Changes {
 		if j.Live() && !alterableWhileRunning(c.LSF, ch.Entry) && !(c.Usage && ofUsage(tx, ch.Entry)) {
 			return pbs.Attribute(pbs.RunningAttribute, ch.name())
+		}
+		if ch.Entry.Name == lsf.JobMessages && ch.Op != OpUnset && ch.Entry.Value != "" {
+			before, _ := next.Attrs.Get(lsf.JobMessages, "")
+			var ok bool
+			if ch.Entry.Value, ok = lsf.Post(before, ch.Entry.Value, m.Asker.Name, int64(m.At/pbs.Time(time.Second))); !ok {
+				return pbs.Errorf(pbs.BadAttributeValue, "a job has room for %d bytes of messages", lsf.MostMessages)
+			}
 		}
 		if err := applyChange(&next, ch); err != nil {
 			return err

@@ -21,6 +21,9 @@ type Indices []IndexRange
 // maxIndex is the greatest index that a subjob may have.
 const maxIndex = 1<<31 - 2
 
+// MaxRanges is how many ranges an array may be submitted with. One of qsub has one, of two indices or more.
+const MaxRanges = 1000
+
 // ParseIndices reads X, X-Y or X-Y:Z, or a list of such with commas in ascending order.
 // Anything else is refused with BadAttributeValue.
 func ParseIndices(text string) (Indices, error) {

@@ -149,6 +149,74 @@ func (FrameKind) EnumDescriptor() ([]byte, []int) {
 	return file_agent_proto_rawDescGZIP(), []int{1}
 }
 
+type PeekRunRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	Error         bool                   `protobuf:"varint,3,opt,name=error,proto3" json:"error,omitempty"`
+	Offset        int64                  `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PeekRunRequest) Reset() {
+	*x = PeekRunRequest{}
+	mi := &file_agent_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PeekRunRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PeekRunRequest) ProtoMessage() {}
+
+func (x *PeekRunRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PeekRunRequest.ProtoReflect.Descriptor instead.
+func (*PeekRunRequest) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *PeekRunRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *PeekRunRequest) GetRunCount() uint32 {
+	if x != nil {
+		return x.RunCount
+	}
+	return 0
+}
+
+func (x *PeekRunRequest) GetError() bool {
+	if x != nil {
+		return x.Error
+	}
+	return false
+}
+
+func (x *PeekRunRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
 type EndMomRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
@@ -159,7 +227,7 @@ type EndMomRequest struct {
 
 func (x *EndMomRequest) Reset() {
 	*x = EndMomRequest{}
-	mi := &file_agent_proto_msgTypes[0]
+	mi := &file_agent_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -171,7 +239,7 @@ func (x *EndMomRequest) String() string {
 func (*EndMomRequest) ProtoMessage() {}
 
 func (x *EndMomRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[0]
+	mi := &file_agent_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -184,7 +252,7 @@ func (x *EndMomRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndMomRequest.ProtoReflect.Descriptor instead.
 func (*EndMomRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{0}
+	return file_agent_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *EndMomRequest) GetEpoch() uint64 {
@@ -209,7 +277,7 @@ type EndMomReply struct {
 
 func (x *EndMomReply) Reset() {
 	*x = EndMomReply{}
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_agent_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -221,7 +289,7 @@ func (x *EndMomReply) String() string {
 func (*EndMomReply) ProtoMessage() {}
 
 func (x *EndMomReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_agent_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -234,7 +302,7 @@ func (x *EndMomReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndMomReply.ProtoReflect.Descriptor instead.
 func (*EndMomReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{1}
+	return file_agent_proto_rawDescGZIP(), []int{2}
 }
 
 type DeliverRequest struct {
@@ -249,7 +317,7 @@ type DeliverRequest struct {
 
 func (x *DeliverRequest) Reset() {
 	*x = DeliverRequest{}
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -261,7 +329,7 @@ func (x *DeliverRequest) String() string {
 func (*DeliverRequest) ProtoMessage() {}
 
 func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -274,7 +342,7 @@ func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliverRequest.ProtoReflect.Descriptor instead.
 func (*DeliverRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{2}
+	return file_agent_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *DeliverRequest) GetEpoch() uint64 {
@@ -314,7 +382,7 @@ type DeliverReply struct {
 
 func (x *DeliverReply) Reset() {
 	*x = DeliverReply{}
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -326,7 +394,7 @@ func (x *DeliverReply) String() string {
 func (*DeliverReply) ProtoMessage() {}
 
 func (x *DeliverReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -339,7 +407,7 @@ func (x *DeliverReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliverReply.ProtoReflect.Descriptor instead.
 func (*DeliverReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{3}
+	return file_agent_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *DeliverReply) GetAnswers() []*Answer {
@@ -371,7 +439,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -383,7 +451,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -396,7 +464,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{4}
+	return file_agent_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Order) GetId() uint64 {
@@ -566,7 +634,7 @@ type RunJob struct {
 
 func (x *RunJob) Reset() {
 	*x = RunJob{}
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +646,7 @@ func (x *RunJob) String() string {
 func (*RunJob) ProtoMessage() {}
 
 func (x *RunJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +659,7 @@ func (x *RunJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunJob.ProtoReflect.Descriptor instead.
 func (*RunJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{5}
+	return file_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RunJob) GetAttributes() []*Attribute {
@@ -646,7 +714,7 @@ type Restart struct {
 
 func (x *Restart) Reset() {
 	*x = Restart{}
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -658,7 +726,7 @@ func (x *Restart) String() string {
 func (*Restart) ProtoMessage() {}
 
 func (x *Restart) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -671,7 +739,7 @@ func (x *Restart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restart.ProtoReflect.Descriptor instead.
 func (*Restart) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{6}
+	return file_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Restart) GetSession() int64 {
@@ -692,7 +760,7 @@ type CheckpointJob struct {
 
 func (x *CheckpointJob) Reset() {
 	*x = CheckpointJob{}
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -704,7 +772,7 @@ func (x *CheckpointJob) String() string {
 func (*CheckpointJob) ProtoMessage() {}
 
 func (x *CheckpointJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -717,7 +785,7 @@ func (x *CheckpointJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointJob.ProtoReflect.Descriptor instead.
 func (*CheckpointJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{7}
+	return file_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CheckpointJob) GetDiscard() bool {
@@ -737,7 +805,7 @@ type SignalJob struct {
 
 func (x *SignalJob) Reset() {
 	*x = SignalJob{}
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -749,7 +817,7 @@ func (x *SignalJob) String() string {
 func (*SignalJob) ProtoMessage() {}
 
 func (x *SignalJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -762,7 +830,7 @@ func (x *SignalJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalJob.ProtoReflect.Descriptor instead.
 func (*SignalJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{8}
+	return file_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SignalJob) GetSignal() string {
@@ -785,7 +853,7 @@ type KillJob struct {
 
 func (x *KillJob) Reset() {
 	*x = KillJob{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -797,7 +865,7 @@ func (x *KillJob) String() string {
 func (*KillJob) ProtoMessage() {}
 
 func (x *KillJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -810,7 +878,7 @@ func (x *KillJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KillJob.ProtoReflect.Descriptor instead.
 func (*KillJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *KillJob) GetDelayMs() int64 {
@@ -843,7 +911,7 @@ type ForgetJob struct {
 
 func (x *ForgetJob) Reset() {
 	*x = ForgetJob{}
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -855,7 +923,7 @@ func (x *ForgetJob) String() string {
 func (*ForgetJob) ProtoMessage() {}
 
 func (x *ForgetJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -868,7 +936,7 @@ func (x *ForgetJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetJob.ProtoReflect.Descriptor instead.
 func (*ForgetJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{10}
+	return file_agent_proto_rawDescGZIP(), []int{11}
 }
 
 // AlterJob changes attributes of a running job, such as its limits.
@@ -881,7 +949,7 @@ type AlterJob struct {
 
 func (x *AlterJob) Reset() {
 	*x = AlterJob{}
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +961,7 @@ func (x *AlterJob) String() string {
 func (*AlterJob) ProtoMessage() {}
 
 func (x *AlterJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +974,7 @@ func (x *AlterJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterJob.ProtoReflect.Descriptor instead.
 func (*AlterJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{11}
+	return file_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AlterJob) GetAttributes() []*Attribute {
@@ -928,7 +996,7 @@ type MessageJob struct {
 
 func (x *MessageJob) Reset() {
 	*x = MessageJob{}
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -940,7 +1008,7 @@ func (x *MessageJob) String() string {
 func (*MessageJob) ProtoMessage() {}
 
 func (x *MessageJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -953,7 +1021,7 @@ func (x *MessageJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageJob.ProtoReflect.Descriptor instead.
 func (*MessageJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{12}
+	return file_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MessageJob) GetText() string {
@@ -994,7 +1062,7 @@ type ReleaseNodes struct {
 
 func (x *ReleaseNodes) Reset() {
 	*x = ReleaseNodes{}
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1006,7 +1074,7 @@ func (x *ReleaseNodes) String() string {
 func (*ReleaseNodes) ProtoMessage() {}
 
 func (x *ReleaseNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1019,7 +1087,7 @@ func (x *ReleaseNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseNodes.ProtoReflect.Descriptor instead.
 func (*ReleaseNodes) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{13}
+	return file_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReleaseNodes) GetNumber() uint64 {
@@ -1062,7 +1130,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1074,7 +1142,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1087,7 +1155,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{14}
+	return file_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Answer) GetOrder() uint64 {
@@ -1127,7 +1195,7 @@ type PingRequest struct {
 
 func (x *PingRequest) Reset() {
 	*x = PingRequest{}
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1139,7 +1207,7 @@ func (x *PingRequest) String() string {
 func (*PingRequest) ProtoMessage() {}
 
 func (x *PingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1152,7 +1220,7 @@ func (x *PingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingRequest.ProtoReflect.Descriptor instead.
 func (*PingRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{15}
+	return file_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PingRequest) GetRegister() bool {
@@ -1172,7 +1240,7 @@ type PingReply struct {
 
 func (x *PingReply) Reset() {
 	*x = PingReply{}
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1184,7 +1252,7 @@ func (x *PingReply) String() string {
 func (*PingReply) ProtoMessage() {}
 
 func (x *PingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1197,7 +1265,7 @@ func (x *PingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingReply.ProtoReflect.Descriptor instead.
 func (*PingReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{16}
+	return file_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PingReply) GetHost() string {
@@ -1227,7 +1295,7 @@ type TerminalUp struct {
 
 func (x *TerminalUp) Reset() {
 	*x = TerminalUp{}
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1239,7 +1307,7 @@ func (x *TerminalUp) String() string {
 func (*TerminalUp) ProtoMessage() {}
 
 func (x *TerminalUp) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1252,7 +1320,7 @@ func (x *TerminalUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalUp.ProtoReflect.Descriptor instead.
 func (*TerminalUp) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{17}
+	return file_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TerminalUp) GetJob() string {
@@ -1287,7 +1355,7 @@ type TerminalDown struct {
 
 func (x *TerminalDown) Reset() {
 	*x = TerminalDown{}
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1299,7 +1367,7 @@ func (x *TerminalDown) String() string {
 func (*TerminalDown) ProtoMessage() {}
 
 func (x *TerminalDown) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1312,7 +1380,7 @@ func (x *TerminalDown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalDown.ProtoReflect.Descriptor instead.
 func (*TerminalDown) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{18}
+	return file_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TerminalDown) GetFrame() *Frame {
@@ -1335,7 +1403,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1415,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1428,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{19}
+	return file_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Frame) GetKind() FrameKind {
@@ -1399,7 +1467,7 @@ type SetHooksRequest struct {
 
 func (x *SetHooksRequest) Reset() {
 	*x = SetHooksRequest{}
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1411,7 +1479,7 @@ func (x *SetHooksRequest) String() string {
 func (*SetHooksRequest) ProtoMessage() {}
 
 func (x *SetHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1424,7 +1492,7 @@ func (x *SetHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetHooksRequest.ProtoReflect.Descriptor instead.
 func (*SetHooksRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{20}
+	return file_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SetHooksRequest) GetEpoch() uint64 {
@@ -1489,7 +1557,7 @@ type Hook struct {
 
 func (x *Hook) Reset() {
 	*x = Hook{}
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1501,7 +1569,7 @@ func (x *Hook) String() string {
 func (*Hook) ProtoMessage() {}
 
 func (x *Hook) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1514,7 +1582,7 @@ func (x *Hook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hook.ProtoReflect.Descriptor instead.
 func (*Hook) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{21}
+	return file_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Hook) GetName() string {
@@ -1563,7 +1631,7 @@ type ResourceDefinition struct {
 
 func (x *ResourceDefinition) Reset() {
 	*x = ResourceDefinition{}
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1575,7 +1643,7 @@ func (x *ResourceDefinition) String() string {
 func (*ResourceDefinition) ProtoMessage() {}
 
 func (x *ResourceDefinition) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1588,7 +1656,7 @@ func (x *ResourceDefinition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceDefinition.ProtoReflect.Descriptor instead.
 func (*ResourceDefinition) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{22}
+	return file_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ResourceDefinition) GetName() string {
@@ -1622,7 +1690,7 @@ type HookFile struct {
 
 func (x *HookFile) Reset() {
 	*x = HookFile{}
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1634,7 +1702,7 @@ func (x *HookFile) String() string {
 func (*HookFile) ProtoMessage() {}
 
 func (x *HookFile) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1647,7 +1715,7 @@ func (x *HookFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookFile.ProtoReflect.Descriptor instead.
 func (*HookFile) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{23}
+	return file_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *HookFile) GetSum() string {
@@ -1675,7 +1743,7 @@ type SetHooksReply struct {
 
 func (x *SetHooksReply) Reset() {
 	*x = SetHooksReply{}
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1687,7 +1755,7 @@ func (x *SetHooksReply) String() string {
 func (*SetHooksReply) ProtoMessage() {}
 
 func (x *SetHooksReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1700,7 +1768,7 @@ func (x *SetHooksReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetHooksReply.ProtoReflect.Descriptor instead.
 func (*SetHooksReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{24}
+	return file_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SetHooksReply) GetMissing() []string {
@@ -1729,7 +1797,12 @@ var File_agent_proto protoreflect.FileDescriptor
 const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"\vagent.proto\x12\n" +
-	"rampart.v1\x1a\fcommon.proto\x1a\fsister.proto\"9\n" +
+	"rampart.v1\x1a\fcommon.proto\x1a\fsister.proto\"m\n" +
+	"\x0ePeekRunRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x14\n" +
+	"\x05error\x18\x03 \x01(\bR\x05error\x12\x16\n" +
+	"\x06offset\x18\x04 \x01(\x03R\x06offset\"9\n" +
 	"\rEndMomRequest\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\"\r\n" +
@@ -1862,12 +1935,13 @@ const file_agent_proto_rawDesc = "" +
 	"\x10FRAME_KIND_TAKEN\x10\t\x12\x12\n" +
 	"\x0eFRAME_KIND_END\x10\n" +
 	"\x12\x16\n" +
-	"\x12FRAME_KIND_DISPLAY\x10\v2\xc4\x02\n" +
+	"\x12FRAME_KIND_DISPLAY\x10\v2\x82\x03\n" +
 	"\x05Agent\x12?\n" +
 	"\aDeliver\x12\x1a.rampart.v1.DeliverRequest\x1a\x18.rampart.v1.DeliverReply\x126\n" +
 	"\x04Ping\x12\x17.rampart.v1.PingRequest\x1a\x15.rampart.v1.PingReply\x12B\n" +
 	"\bSetHooks\x12\x1b.rampart.v1.SetHooksRequest\x1a\x19.rampart.v1.SetHooksReply\x12@\n" +
 	"\bTerminal\x12\x16.rampart.v1.TerminalUp\x1a\x18.rampart.v1.TerminalDown(\x010\x01\x12<\n" +
+	"\aPeekRun\x12\x1a.rampart.v1.PeekRunRequest\x1a\x15.rampart.v1.PeekReply\x12<\n" +
 	"\x06EndMom\x12\x19.rampart.v1.EndMomRequest\x1a\x17.rampart.v1.EndMomReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
@@ -1883,81 +1957,85 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_agent_proto_goTypes = []any{
 	(ReleaseStep)(0),           // 0: rampart.v1.ReleaseStep
 	(FrameKind)(0),             // 1: rampart.v1.FrameKind
-	(*EndMomRequest)(nil),      // 2: rampart.v1.EndMomRequest
-	(*EndMomReply)(nil),        // 3: rampart.v1.EndMomReply
-	(*DeliverRequest)(nil),     // 4: rampart.v1.DeliverRequest
-	(*DeliverReply)(nil),       // 5: rampart.v1.DeliverReply
-	(*Order)(nil),              // 6: rampart.v1.Order
-	(*RunJob)(nil),             // 7: rampart.v1.RunJob
-	(*Restart)(nil),            // 8: rampart.v1.Restart
-	(*CheckpointJob)(nil),      // 9: rampart.v1.CheckpointJob
-	(*SignalJob)(nil),          // 10: rampart.v1.SignalJob
-	(*KillJob)(nil),            // 11: rampart.v1.KillJob
-	(*ForgetJob)(nil),          // 12: rampart.v1.ForgetJob
-	(*AlterJob)(nil),           // 13: rampart.v1.AlterJob
-	(*MessageJob)(nil),         // 14: rampart.v1.MessageJob
-	(*ReleaseNodes)(nil),       // 15: rampart.v1.ReleaseNodes
-	(*Answer)(nil),             // 16: rampart.v1.Answer
-	(*PingRequest)(nil),        // 17: rampart.v1.PingRequest
-	(*PingReply)(nil),          // 18: rampart.v1.PingReply
-	(*TerminalUp)(nil),         // 19: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),       // 20: rampart.v1.TerminalDown
-	(*Frame)(nil),              // 21: rampart.v1.Frame
-	(*SetHooksRequest)(nil),    // 22: rampart.v1.SetHooksRequest
-	(*Hook)(nil),               // 23: rampart.v1.Hook
-	(*ResourceDefinition)(nil), // 24: rampart.v1.ResourceDefinition
-	(*HookFile)(nil),           // 25: rampart.v1.HookFile
-	(*SetHooksReply)(nil),      // 26: rampart.v1.SetHooksReply
-	(*Attribute)(nil),          // 27: rampart.v1.Attribute
-	(*RunHost)(nil),            // 28: rampart.v1.RunHost
-	(*Account)(nil),            // 29: rampart.v1.Account
-	(*Refusal)(nil),            // 30: rampart.v1.Refusal
+	(*PeekRunRequest)(nil),     // 2: rampart.v1.PeekRunRequest
+	(*EndMomRequest)(nil),      // 3: rampart.v1.EndMomRequest
+	(*EndMomReply)(nil),        // 4: rampart.v1.EndMomReply
+	(*DeliverRequest)(nil),     // 5: rampart.v1.DeliverRequest
+	(*DeliverReply)(nil),       // 6: rampart.v1.DeliverReply
+	(*Order)(nil),              // 7: rampart.v1.Order
+	(*RunJob)(nil),             // 8: rampart.v1.RunJob
+	(*Restart)(nil),            // 9: rampart.v1.Restart
+	(*CheckpointJob)(nil),      // 10: rampart.v1.CheckpointJob
+	(*SignalJob)(nil),          // 11: rampart.v1.SignalJob
+	(*KillJob)(nil),            // 12: rampart.v1.KillJob
+	(*ForgetJob)(nil),          // 13: rampart.v1.ForgetJob
+	(*AlterJob)(nil),           // 14: rampart.v1.AlterJob
+	(*MessageJob)(nil),         // 15: rampart.v1.MessageJob
+	(*ReleaseNodes)(nil),       // 16: rampart.v1.ReleaseNodes
+	(*Answer)(nil),             // 17: rampart.v1.Answer
+	(*PingRequest)(nil),        // 18: rampart.v1.PingRequest
+	(*PingReply)(nil),          // 19: rampart.v1.PingReply
+	(*TerminalUp)(nil),         // 20: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),       // 21: rampart.v1.TerminalDown
+	(*Frame)(nil),              // 22: rampart.v1.Frame
+	(*SetHooksRequest)(nil),    // 23: rampart.v1.SetHooksRequest
+	(*Hook)(nil),               // 24: rampart.v1.Hook
+	(*ResourceDefinition)(nil), // 25: rampart.v1.ResourceDefinition
+	(*HookFile)(nil),           // 26: rampart.v1.HookFile
+	(*SetHooksReply)(nil),      // 27: rampart.v1.SetHooksReply
+	(*Attribute)(nil),          // 28: rampart.v1.Attribute
+	(*RunHost)(nil),            // 29: rampart.v1.RunHost
+	(*Account)(nil),            // 30: rampart.v1.Account
+	(*Refusal)(nil),            // 31: rampart.v1.Refusal
+	(*PeekReply)(nil),          // 32: rampart.v1.PeekReply
 }
 var file_agent_proto_depIdxs = []int32{
-	6,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
-	16, // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
-	7,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
-	10, // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
-	11, // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
-	12, // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
-	13, // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
-	14, // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
-	15, // 8: rampart.v1.Order.release:type_name -> rampart.v1.ReleaseNodes
-	9,  // 9: rampart.v1.Order.checkpoint:type_name -> rampart.v1.CheckpointJob
-	27, // 10: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
-	28, // 11: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
-	8,  // 12: rampart.v1.RunJob.restart:type_name -> rampart.v1.Restart
-	29, // 13: rampart.v1.RunJob.account:type_name -> rampart.v1.Account
-	27, // 14: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
+	7,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
+	17, // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
+	8,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
+	11, // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
+	12, // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
+	13, // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
+	14, // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
+	15, // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
+	16, // 8: rampart.v1.Order.release:type_name -> rampart.v1.ReleaseNodes
+	10, // 9: rampart.v1.Order.checkpoint:type_name -> rampart.v1.CheckpointJob
+	28, // 10: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
+	29, // 11: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
+	9,  // 12: rampart.v1.RunJob.restart:type_name -> rampart.v1.Restart
+	30, // 13: rampart.v1.RunJob.account:type_name -> rampart.v1.Account
+	28, // 14: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
 	0,  // 15: rampart.v1.ReleaseNodes.step:type_name -> rampart.v1.ReleaseStep
-	27, // 16: rampart.v1.ReleaseNodes.attributes:type_name -> rampart.v1.Attribute
-	28, // 17: rampart.v1.ReleaseNodes.hosts:type_name -> rampart.v1.RunHost
-	30, // 18: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
-	27, // 19: rampart.v1.Answer.used:type_name -> rampart.v1.Attribute
-	27, // 20: rampart.v1.Answer.present:type_name -> rampart.v1.Attribute
-	21, // 21: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
-	21, // 22: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
+	28, // 16: rampart.v1.ReleaseNodes.attributes:type_name -> rampart.v1.Attribute
+	29, // 17: rampart.v1.ReleaseNodes.hosts:type_name -> rampart.v1.RunHost
+	31, // 18: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
+	28, // 19: rampart.v1.Answer.used:type_name -> rampart.v1.Attribute
+	28, // 20: rampart.v1.Answer.present:type_name -> rampart.v1.Attribute
+	22, // 21: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
+	22, // 22: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
 	1,  // 23: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
-	23, // 24: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
-	24, // 25: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
-	25, // 26: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
-	27, // 27: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
-	4,  // 28: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
-	17, // 29: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
-	22, // 30: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
-	19, // 31: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
-	2,  // 32: rampart.v1.Agent.EndMom:input_type -> rampart.v1.EndMomRequest
-	5,  // 33: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
-	18, // 34: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
-	26, // 35: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
-	20, // 36: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
-	3,  // 37: rampart.v1.Agent.EndMom:output_type -> rampart.v1.EndMomReply
-	33, // [33:38] is the sub-list for method output_type
-	28, // [28:33] is the sub-list for method input_type
+	24, // 24: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
+	25, // 25: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
+	26, // 26: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
+	28, // 27: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
+	5,  // 28: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
+	18, // 29: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
+	23, // 30: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
+	20, // 31: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
+	2,  // 32: rampart.v1.Agent.PeekRun:input_type -> rampart.v1.PeekRunRequest
+	3,  // 33: rampart.v1.Agent.EndMom:input_type -> rampart.v1.EndMomRequest
+	6,  // 34: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
+	19, // 35: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
+	27, // 36: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
+	21, // 37: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
+	32, // 38: rampart.v1.Agent.PeekRun:output_type -> rampart.v1.PeekReply
+	4,  // 39: rampart.v1.Agent.EndMom:output_type -> rampart.v1.EndMomReply
+	34, // [34:40] is the sub-list for method output_type
+	28, // [28:34] is the sub-list for method input_type
 	28, // [28:28] is the sub-list for extension type_name
 	28, // [28:28] is the sub-list for extension extendee
 	0,  // [0:28] is the sub-list for field type_name
@@ -1970,7 +2048,7 @@ func file_agent_proto_init() {
 	}
 	file_common_proto_init()
 	file_sister_proto_init()
-	file_agent_proto_msgTypes[4].OneofWrappers = []any{
+	file_agent_proto_msgTypes[5].OneofWrappers = []any{
 		(*Order_Run)(nil),
 		(*Order_Signal)(nil),
 		(*Order_Kill)(nil),
@@ -1986,7 +2064,7 @@ func file_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1509,6 +1509,66 @@ func (*MessageReply) Descriptor() ([]byte, []int) {
 	return file_batch_proto_rawDescGZIP(), []int{25}
 }
 
+type PeekRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Error         bool                   `protobuf:"varint,2,opt,name=error,proto3" json:"error,omitempty"`   // standard error
+	Offset        int64                  `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"` // the first byte that is wanted; below 0: none, but where the end is
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PeekRequest) Reset() {
+	*x = PeekRequest{}
+	mi := &file_batch_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PeekRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PeekRequest) ProtoMessage() {}
+
+func (x *PeekRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PeekRequest.ProtoReflect.Descriptor instead.
+func (*PeekRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *PeekRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *PeekRequest) GetError() bool {
+	if x != nil {
+		return x.Error
+	}
+	return false
+}
+
+func (x *PeekRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
 type ReserveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// reserve_start and reserve_end in seconds since the epoch, reserve_duration in seconds; interactive is the wait
@@ -1522,7 +1582,7 @@ type ReserveRequest struct {
 
 func (x *ReserveRequest) Reset() {
 	*x = ReserveRequest{}
-	mi := &file_batch_proto_msgTypes[26]
+	mi := &file_batch_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1534,7 +1594,7 @@ func (x *ReserveRequest) String() string {
 func (*ReserveRequest) ProtoMessage() {}
 
 func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[26]
+	mi := &file_batch_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1547,7 +1607,7 @@ func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveRequest.ProtoReflect.Descriptor instead.
 func (*ReserveRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{26}
+	return file_batch_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ReserveRequest) GetAttributes() []*Attribute {
@@ -1574,7 +1634,7 @@ type ReserveReply struct {
 
 func (x *ReserveReply) Reset() {
 	*x = ReserveReply{}
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +1646,7 @@ func (x *ReserveReply) String() string {
 func (*ReserveReply) ProtoMessage() {}
 
 func (x *ReserveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +1659,7 @@ func (x *ReserveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveReply.ProtoReflect.Descriptor instead.
 func (*ReserveReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{27}
+	return file_batch_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ReserveReply) GetReservation() string {
@@ -1627,7 +1687,7 @@ type AlterReservationRequest struct {
 
 func (x *AlterReservationRequest) Reset() {
 	*x = AlterReservationRequest{}
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1639,7 +1699,7 @@ func (x *AlterReservationRequest) String() string {
 func (*AlterReservationRequest) ProtoMessage() {}
 
 func (x *AlterReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1652,7 +1712,7 @@ func (x *AlterReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterReservationRequest.ProtoReflect.Descriptor instead.
 func (*AlterReservationRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{28}
+	return file_batch_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AlterReservationRequest) GetReservation() string {
@@ -1685,7 +1745,7 @@ type AlterReservationReply struct {
 
 func (x *AlterReservationReply) Reset() {
 	*x = AlterReservationReply{}
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1697,7 +1757,7 @@ func (x *AlterReservationReply) String() string {
 func (*AlterReservationReply) ProtoMessage() {}
 
 func (x *AlterReservationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1710,7 +1770,7 @@ func (x *AlterReservationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterReservationReply.ProtoReflect.Descriptor instead.
 func (*AlterReservationReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{29}
+	return file_batch_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AlterReservationReply) GetOutcome() ReservationOutcome {
@@ -1729,7 +1789,7 @@ type DeleteReservationRequest struct {
 
 func (x *DeleteReservationRequest) Reset() {
 	*x = DeleteReservationRequest{}
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +1801,7 @@ func (x *DeleteReservationRequest) String() string {
 func (*DeleteReservationRequest) ProtoMessage() {}
 
 func (x *DeleteReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +1814,7 @@ func (x *DeleteReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteReservationRequest.ProtoReflect.Descriptor instead.
 func (*DeleteReservationRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{30}
+	return file_batch_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DeleteReservationRequest) GetReservation() string {
@@ -1772,7 +1832,7 @@ type DeleteReservationReply struct {
 
 func (x *DeleteReservationReply) Reset() {
 	*x = DeleteReservationReply{}
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1784,7 +1844,7 @@ func (x *DeleteReservationReply) String() string {
 func (*DeleteReservationReply) ProtoMessage() {}
 
 func (x *DeleteReservationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1797,7 +1857,7 @@ func (x *DeleteReservationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteReservationReply.ProtoReflect.Descriptor instead.
 func (*DeleteReservationReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{31}
+	return file_batch_proto_rawDescGZIP(), []int{32}
 }
 
 type ManageRequest struct {
@@ -1812,7 +1872,7 @@ type ManageRequest struct {
 
 func (x *ManageRequest) Reset() {
 	*x = ManageRequest{}
-	mi := &file_batch_proto_msgTypes[32]
+	mi := &file_batch_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1824,7 +1884,7 @@ func (x *ManageRequest) String() string {
 func (*ManageRequest) ProtoMessage() {}
 
 func (x *ManageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[32]
+	mi := &file_batch_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1837,7 +1897,7 @@ func (x *ManageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageRequest.ProtoReflect.Descriptor instead.
 func (*ManageRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{32}
+	return file_batch_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ManageRequest) GetVerb() Verb {
@@ -1876,7 +1936,7 @@ type ManageReply struct {
 
 func (x *ManageReply) Reset() {
 	*x = ManageReply{}
-	mi := &file_batch_proto_msgTypes[33]
+	mi := &file_batch_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1888,7 +1948,7 @@ func (x *ManageReply) String() string {
 func (*ManageReply) ProtoMessage() {}
 
 func (x *ManageReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[33]
+	mi := &file_batch_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1901,7 +1961,7 @@ func (x *ManageReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageReply.ProtoReflect.Descriptor instead.
 func (*ManageReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{33}
+	return file_batch_proto_rawDescGZIP(), []int{34}
 }
 
 type ImportHookRequest struct {
@@ -1917,7 +1977,7 @@ type ImportHookRequest struct {
 
 func (x *ImportHookRequest) Reset() {
 	*x = ImportHookRequest{}
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +1989,7 @@ func (x *ImportHookRequest) String() string {
 func (*ImportHookRequest) ProtoMessage() {}
 
 func (x *ImportHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2002,7 @@ func (x *ImportHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportHookRequest.ProtoReflect.Descriptor instead.
 func (*ImportHookRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{34}
+	return file_batch_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ImportHookRequest) GetHook() string {
@@ -1989,7 +2049,7 @@ type ImportHookReply struct {
 
 func (x *ImportHookReply) Reset() {
 	*x = ImportHookReply{}
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +2061,7 @@ func (x *ImportHookReply) String() string {
 func (*ImportHookReply) ProtoMessage() {}
 
 func (x *ImportHookReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,7 +2074,7 @@ func (x *ImportHookReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportHookReply.ProtoReflect.Descriptor instead.
 func (*ImportHookReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{35}
+	return file_batch_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ImportHookReply) GetOverwritten() bool {
@@ -2033,7 +2093,7 @@ type ConfigureRequest struct {
 
 func (x *ConfigureRequest) Reset() {
 	*x = ConfigureRequest{}
-	mi := &file_batch_proto_msgTypes[36]
+	mi := &file_batch_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2045,7 +2105,7 @@ func (x *ConfigureRequest) String() string {
 func (*ConfigureRequest) ProtoMessage() {}
 
 func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[36]
+	mi := &file_batch_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2058,7 +2118,7 @@ func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{36}
+	return file_batch_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ConfigureRequest) GetCheck() bool {
@@ -2078,7 +2138,7 @@ type ConfigureReply struct {
 
 func (x *ConfigureReply) Reset() {
 	*x = ConfigureReply{}
-	mi := &file_batch_proto_msgTypes[37]
+	mi := &file_batch_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2150,7 @@ func (x *ConfigureReply) String() string {
 func (*ConfigureReply) ProtoMessage() {}
 
 func (x *ConfigureReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[37]
+	mi := &file_batch_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2163,7 @@ func (x *ConfigureReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureReply.ProtoReflect.Descriptor instead.
 func (*ConfigureReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{37}
+	return file_batch_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ConfigureReply) GetMessages() []string {
@@ -2128,7 +2188,7 @@ type ConfigurationRequest struct {
 
 func (x *ConfigurationRequest) Reset() {
 	*x = ConfigurationRequest{}
-	mi := &file_batch_proto_msgTypes[38]
+	mi := &file_batch_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2140,7 +2200,7 @@ func (x *ConfigurationRequest) String() string {
 func (*ConfigurationRequest) ProtoMessage() {}
 
 func (x *ConfigurationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[38]
+	mi := &file_batch_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2153,7 +2213,7 @@ func (x *ConfigurationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationRequest.ProtoReflect.Descriptor instead.
 func (*ConfigurationRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{38}
+	return file_batch_proto_rawDescGZIP(), []int{39}
 }
 
 type ConfigurationReply struct {
@@ -2165,7 +2225,7 @@ type ConfigurationReply struct {
 
 func (x *ConfigurationReply) Reset() {
 	*x = ConfigurationReply{}
-	mi := &file_batch_proto_msgTypes[39]
+	mi := &file_batch_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2177,7 +2237,7 @@ func (x *ConfigurationReply) String() string {
 func (*ConfigurationReply) ProtoMessage() {}
 
 func (x *ConfigurationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[39]
+	mi := &file_batch_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2190,7 +2250,7 @@ func (x *ConfigurationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationReply.ProtoReflect.Descriptor instead.
 func (*ConfigurationReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{39}
+	return file_batch_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ConfigurationReply) GetFiles() []*ConfigurationFile {
@@ -2210,7 +2270,7 @@ type ConfigurationFile struct {
 
 func (x *ConfigurationFile) Reset() {
 	*x = ConfigurationFile{}
-	mi := &file_batch_proto_msgTypes[40]
+	mi := &file_batch_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2222,7 +2282,7 @@ func (x *ConfigurationFile) String() string {
 func (*ConfigurationFile) ProtoMessage() {}
 
 func (x *ConfigurationFile) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[40]
+	mi := &file_batch_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2235,7 +2295,7 @@ func (x *ConfigurationFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationFile.ProtoReflect.Descriptor instead.
 func (*ConfigurationFile) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{40}
+	return file_batch_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ConfigurationFile) GetName() string {
@@ -2263,7 +2323,7 @@ type ExportHookRequest struct {
 
 func (x *ExportHookRequest) Reset() {
 	*x = ExportHookRequest{}
-	mi := &file_batch_proto_msgTypes[41]
+	mi := &file_batch_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2275,7 +2335,7 @@ func (x *ExportHookRequest) String() string {
 func (*ExportHookRequest) ProtoMessage() {}
 
 func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[41]
+	mi := &file_batch_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2288,7 +2348,7 @@ func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookRequest.ProtoReflect.Descriptor instead.
 func (*ExportHookRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{41}
+	return file_batch_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ExportHookRequest) GetHook() string {
@@ -2321,7 +2381,7 @@ type ExportHookReply struct {
 
 func (x *ExportHookReply) Reset() {
 	*x = ExportHookReply{}
-	mi := &file_batch_proto_msgTypes[42]
+	mi := &file_batch_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2333,7 +2393,7 @@ func (x *ExportHookReply) String() string {
 func (*ExportHookReply) ProtoMessage() {}
 
 func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[42]
+	mi := &file_batch_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2346,7 +2406,7 @@ func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookReply.ProtoReflect.Descriptor instead.
 func (*ExportHookReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{42}
+	return file_batch_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ExportHookReply) GetContent() []byte {
@@ -2374,7 +2434,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_batch_proto_msgTypes[43]
+	mi := &file_batch_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2386,7 +2446,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[43]
+	mi := &file_batch_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2399,7 +2459,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{43}
+	return file_batch_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListRequest) GetKind() ObjectKind {
@@ -2485,7 +2545,7 @@ type Criterion struct {
 
 func (x *Criterion) Reset() {
 	*x = Criterion{}
-	mi := &file_batch_proto_msgTypes[44]
+	mi := &file_batch_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2497,7 +2557,7 @@ func (x *Criterion) String() string {
 func (*Criterion) ProtoMessage() {}
 
 func (x *Criterion) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[44]
+	mi := &file_batch_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2510,7 +2570,7 @@ func (x *Criterion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Criterion.ProtoReflect.Descriptor instead.
 func (*Criterion) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{44}
+	return file_batch_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Criterion) GetName() string {
@@ -2552,7 +2612,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_batch_proto_msgTypes[45]
+	mi := &file_batch_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2564,7 +2624,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[45]
+	mi := &file_batch_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2577,7 +2637,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{45}
+	return file_batch_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListReply) GetHeader() *ListHeader {
@@ -2607,7 +2667,7 @@ type ListHeader struct {
 
 func (x *ListHeader) Reset() {
 	*x = ListHeader{}
-	mi := &file_batch_proto_msgTypes[46]
+	mi := &file_batch_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2619,7 +2679,7 @@ func (x *ListHeader) String() string {
 func (*ListHeader) ProtoMessage() {}
 
 func (x *ListHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[46]
+	mi := &file_batch_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2632,7 +2692,7 @@ func (x *ListHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHeader.ProtoReflect.Descriptor instead.
 func (*ListHeader) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{46}
+	return file_batch_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListHeader) GetServer() string {
@@ -2682,7 +2742,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_batch_proto_msgTypes[47]
+	mi := &file_batch_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2694,7 +2754,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[47]
+	mi := &file_batch_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2707,7 +2767,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{47}
+	return file_batch_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Object) GetName() string {
@@ -2750,7 +2810,7 @@ type Occurrence struct {
 
 func (x *Occurrence) Reset() {
 	*x = Occurrence{}
-	mi := &file_batch_proto_msgTypes[48]
+	mi := &file_batch_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2762,7 +2822,7 @@ func (x *Occurrence) String() string {
 func (*Occurrence) ProtoMessage() {}
 
 func (x *Occurrence) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[48]
+	mi := &file_batch_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2775,7 +2835,7 @@ func (x *Occurrence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Occurrence.ProtoReflect.Descriptor instead.
 func (*Occurrence) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{48}
+	return file_batch_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Occurrence) GetStart() int64 {
@@ -2812,7 +2872,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_batch_proto_msgTypes[49]
+	mi := &file_batch_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2824,7 +2884,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[49]
+	mi := &file_batch_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2837,7 +2897,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{49}
+	return file_batch_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *WatchRequest) GetNames() []string {
@@ -2889,7 +2949,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_batch_proto_msgTypes[50]
+	mi := &file_batch_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2901,7 +2961,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[50]
+	mi := &file_batch_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2914,7 +2974,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{50}
+	return file_batch_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *WatchReply) GetHeader() *ListHeader {
@@ -2973,7 +3033,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_batch_proto_msgTypes[51]
+	mi := &file_batch_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2985,7 +3045,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[51]
+	mi := &file_batch_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2998,7 +3058,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{51}
+	return file_batch_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Gone) GetName() string {
@@ -3044,7 +3104,7 @@ type LoadRequest struct {
 
 func (x *LoadRequest) Reset() {
 	*x = LoadRequest{}
-	mi := &file_batch_proto_msgTypes[52]
+	mi := &file_batch_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3056,7 +3116,7 @@ func (x *LoadRequest) String() string {
 func (*LoadRequest) ProtoMessage() {}
 
 func (x *LoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[52]
+	mi := &file_batch_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3069,7 +3129,7 @@ func (x *LoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadRequest.ProtoReflect.Descriptor instead.
 func (*LoadRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{52}
+	return file_batch_proto_rawDescGZIP(), []int{53}
 }
 
 type LoadReply struct {
@@ -3081,7 +3141,7 @@ type LoadReply struct {
 
 func (x *LoadReply) Reset() {
 	*x = LoadReply{}
-	mi := &file_batch_proto_msgTypes[53]
+	mi := &file_batch_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3093,7 +3153,7 @@ func (x *LoadReply) String() string {
 func (*LoadReply) ProtoMessage() {}
 
 func (x *LoadReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[53]
+	mi := &file_batch_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3106,7 +3166,7 @@ func (x *LoadReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReply.ProtoReflect.Descriptor instead.
 func (*LoadReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{53}
+	return file_batch_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *LoadReply) GetHosts() []*HostLoad {
@@ -3127,7 +3187,7 @@ type HostLoad struct {
 
 func (x *HostLoad) Reset() {
 	*x = HostLoad{}
-	mi := &file_batch_proto_msgTypes[54]
+	mi := &file_batch_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3139,7 +3199,7 @@ func (x *HostLoad) String() string {
 func (*HostLoad) ProtoMessage() {}
 
 func (x *HostLoad) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[54]
+	mi := &file_batch_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3152,7 +3212,7 @@ func (x *HostLoad) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostLoad.ProtoReflect.Descriptor instead.
 func (*HostLoad) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{54}
+	return file_batch_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *HostLoad) GetHost() string {
@@ -3178,7 +3238,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_batch_proto_msgTypes[55]
+	mi := &file_batch_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3190,7 +3250,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[55]
+	mi := &file_batch_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3203,7 +3263,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{55}
+	return file_batch_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ExplainRequest) GetJob() string {
@@ -3228,7 +3288,7 @@ type ExplainReply struct {
 
 func (x *ExplainReply) Reset() {
 	*x = ExplainReply{}
-	mi := &file_batch_proto_msgTypes[56]
+	mi := &file_batch_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3240,7 +3300,7 @@ func (x *ExplainReply) String() string {
 func (*ExplainReply) ProtoMessage() {}
 
 func (x *ExplainReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[56]
+	mi := &file_batch_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3253,7 +3313,7 @@ func (x *ExplainReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReply.ProtoReflect.Descriptor instead.
 func (*ExplainReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{56}
+	return file_batch_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ExplainReply) GetJob() string {
@@ -3328,7 +3388,7 @@ type Obstacle struct {
 
 func (x *Obstacle) Reset() {
 	*x = Obstacle{}
-	mi := &file_batch_proto_msgTypes[57]
+	mi := &file_batch_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3340,7 +3400,7 @@ func (x *Obstacle) String() string {
 func (*Obstacle) ProtoMessage() {}
 
 func (x *Obstacle) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[57]
+	mi := &file_batch_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3353,7 +3413,7 @@ func (x *Obstacle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle.ProtoReflect.Descriptor instead.
 func (*Obstacle) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{57}
+	return file_batch_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Obstacle) GetReason() string {
@@ -3469,7 +3529,7 @@ type Obstacle_Nearest struct {
 
 func (x *Obstacle_Nearest) Reset() {
 	*x = Obstacle_Nearest{}
-	mi := &file_batch_proto_msgTypes[58]
+	mi := &file_batch_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3481,7 +3541,7 @@ func (x *Obstacle_Nearest) String() string {
 func (*Obstacle_Nearest) ProtoMessage() {}
 
 func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[58]
+	mi := &file_batch_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3494,7 +3554,7 @@ func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Nearest.ProtoReflect.Descriptor instead.
 func (*Obstacle_Nearest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{57, 0}
+	return file_batch_proto_rawDescGZIP(), []int{58, 0}
 }
 
 func (x *Obstacle_Nearest) GetVnodes() []string {
@@ -3551,7 +3611,7 @@ type Obstacle_Lack struct {
 
 func (x *Obstacle_Lack) Reset() {
 	*x = Obstacle_Lack{}
-	mi := &file_batch_proto_msgTypes[59]
+	mi := &file_batch_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3563,7 +3623,7 @@ func (x *Obstacle_Lack) String() string {
 func (*Obstacle_Lack) ProtoMessage() {}
 
 func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[59]
+	mi := &file_batch_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3576,7 +3636,7 @@ func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Lack.ProtoReflect.Descriptor instead.
 func (*Obstacle_Lack) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{57, 1}
+	return file_batch_proto_rawDescGZIP(), []int{58, 1}
 }
 
 func (x *Obstacle_Lack) GetResource() string {
@@ -3622,7 +3682,7 @@ type Obstacle_Hold struct {
 
 func (x *Obstacle_Hold) Reset() {
 	*x = Obstacle_Hold{}
-	mi := &file_batch_proto_msgTypes[60]
+	mi := &file_batch_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3634,7 +3694,7 @@ func (x *Obstacle_Hold) String() string {
 func (*Obstacle_Hold) ProtoMessage() {}
 
 func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[60]
+	mi := &file_batch_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3647,7 +3707,7 @@ func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Hold.ProtoReflect.Descriptor instead.
 func (*Obstacle_Hold) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{57, 2}
+	return file_batch_proto_rawDescGZIP(), []int{58, 2}
 }
 
 func (x *Obstacle_Hold) GetKind() string {
@@ -3778,7 +3838,11 @@ const file_batch_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
 	"\x06output\x18\x03 \x01(\bR\x06output\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\bR\x05error\"\x0e\n" +
-	"\fMessageReply\"]\n" +
+	"\fMessageReply\"M\n" +
+	"\vPeekRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
+	"\x05error\x18\x02 \x01(\bR\x05error\x12\x16\n" +
+	"\x06offset\x18\x03 \x01(\x03R\x06offset\"]\n" +
 	"\x0eReserveRequest\x125\n" +
 	"\n" +
 	"attributes\x18\x01 \x03(\v2\x15.rampart.v1.AttributeR\n" +
@@ -3974,7 +4038,7 @@ const file_batch_proto_rawDesc = "" +
 	"\rRELATION_LESS\x10\x02\x12\x1a\n" +
 	"\x16RELATION_LESS_OR_EQUAL\x10\x03\x12\x14\n" +
 	"\x10RELATION_GREATER\x10\x04\x12\x1d\n" +
-	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xc7\r\n" +
+	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xff\r\n" +
 	"\x05Batch\x12<\n" +
 	"\x06Submit\x12\x19.rampart.v1.SubmitRequest\x1a\x17.rampart.v1.SubmitReply\x129\n" +
 	"\x05Alter\x12\x18.rampart.v1.AlterRequest\x1a\x16.rampart.v1.AlterReply\x126\n" +
@@ -3987,7 +4051,8 @@ const file_batch_proto_rawDesc = "" +
 	"\x04Move\x12\x17.rampart.v1.MoveRequest\x1a\x15.rampart.v1.MoveReply\x126\n" +
 	"\x04Swap\x12\x17.rampart.v1.SwapRequest\x1a\x15.rampart.v1.SwapReply\x123\n" +
 	"\x03Run\x12\x16.rampart.v1.RunRequest\x1a\x14.rampart.v1.RunReply\x12?\n" +
-	"\aMessage\x12\x1a.rampart.v1.MessageRequest\x1a\x18.rampart.v1.MessageReply\x12?\n" +
+	"\aMessage\x12\x1a.rampart.v1.MessageRequest\x1a\x18.rampart.v1.MessageReply\x126\n" +
+	"\x04Peek\x12\x17.rampart.v1.PeekRequest\x1a\x15.rampart.v1.PeekReply\x12?\n" +
 	"\aReserve\x12\x1a.rampart.v1.ReserveRequest\x1a\x18.rampart.v1.ReserveReply\x12Z\n" +
 	"\x10AlterReservation\x12#.rampart.v1.AlterReservationRequest\x1a!.rampart.v1.AlterReservationReply\x12]\n" +
 	"\x11DeleteReservation\x12$.rampart.v1.DeleteReservationRequest\x1a\".rampart.v1.DeleteReservationReply\x12<\n" +
@@ -4018,7 +4083,7 @@ func file_batch_proto_rawDescGZIP() []byte {
 }
 
 var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_batch_proto_goTypes = []any{
 	(ReservationOutcome)(0),          // 0: rampart.v1.ReservationOutcome
 	(Verb)(0),                        // 1: rampart.v1.Verb
@@ -4050,81 +4115,83 @@ var file_batch_proto_goTypes = []any{
 	(*RunReply)(nil),                 // 27: rampart.v1.RunReply
 	(*MessageRequest)(nil),           // 28: rampart.v1.MessageRequest
 	(*MessageReply)(nil),             // 29: rampart.v1.MessageReply
-	(*ReserveRequest)(nil),           // 30: rampart.v1.ReserveRequest
-	(*ReserveReply)(nil),             // 31: rampart.v1.ReserveReply
-	(*AlterReservationRequest)(nil),  // 32: rampart.v1.AlterReservationRequest
-	(*AlterReservationReply)(nil),    // 33: rampart.v1.AlterReservationReply
-	(*DeleteReservationRequest)(nil), // 34: rampart.v1.DeleteReservationRequest
-	(*DeleteReservationReply)(nil),   // 35: rampart.v1.DeleteReservationReply
-	(*ManageRequest)(nil),            // 36: rampart.v1.ManageRequest
-	(*ManageReply)(nil),              // 37: rampart.v1.ManageReply
-	(*ImportHookRequest)(nil),        // 38: rampart.v1.ImportHookRequest
-	(*ImportHookReply)(nil),          // 39: rampart.v1.ImportHookReply
-	(*ConfigureRequest)(nil),         // 40: rampart.v1.ConfigureRequest
-	(*ConfigureReply)(nil),           // 41: rampart.v1.ConfigureReply
-	(*ConfigurationRequest)(nil),     // 42: rampart.v1.ConfigurationRequest
-	(*ConfigurationReply)(nil),       // 43: rampart.v1.ConfigurationReply
-	(*ConfigurationFile)(nil),        // 44: rampart.v1.ConfigurationFile
-	(*ExportHookRequest)(nil),        // 45: rampart.v1.ExportHookRequest
-	(*ExportHookReply)(nil),          // 46: rampart.v1.ExportHookReply
-	(*ListRequest)(nil),              // 47: rampart.v1.ListRequest
-	(*Criterion)(nil),                // 48: rampart.v1.Criterion
-	(*ListReply)(nil),                // 49: rampart.v1.ListReply
-	(*ListHeader)(nil),               // 50: rampart.v1.ListHeader
-	(*Object)(nil),                   // 51: rampart.v1.Object
-	(*Occurrence)(nil),               // 52: rampart.v1.Occurrence
-	(*WatchRequest)(nil),             // 53: rampart.v1.WatchRequest
-	(*WatchReply)(nil),               // 54: rampart.v1.WatchReply
-	(*Gone)(nil),                     // 55: rampart.v1.Gone
-	(*LoadRequest)(nil),              // 56: rampart.v1.LoadRequest
-	(*LoadReply)(nil),                // 57: rampart.v1.LoadReply
-	(*HostLoad)(nil),                 // 58: rampart.v1.HostLoad
-	(*ExplainRequest)(nil),           // 59: rampart.v1.ExplainRequest
-	(*ExplainReply)(nil),             // 60: rampart.v1.ExplainReply
-	(*Obstacle)(nil),                 // 61: rampart.v1.Obstacle
-	(*Obstacle_Nearest)(nil),         // 62: rampart.v1.Obstacle.Nearest
-	(*Obstacle_Lack)(nil),            // 63: rampart.v1.Obstacle.Lack
-	(*Obstacle_Hold)(nil),            // 64: rampart.v1.Obstacle.Hold
-	(*Attribute)(nil),                // 65: rampart.v1.Attribute
-	(ObjectKind)(0),                  // 66: rampart.v1.ObjectKind
-	(*Refusal)(nil),                  // 67: rampart.v1.Refusal
-	(*LoadIndex)(nil),                // 68: rampart.v1.LoadIndex
-	(*TerminalUp)(nil),               // 69: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),             // 70: rampart.v1.TerminalDown
+	(*PeekRequest)(nil),              // 30: rampart.v1.PeekRequest
+	(*ReserveRequest)(nil),           // 31: rampart.v1.ReserveRequest
+	(*ReserveReply)(nil),             // 32: rampart.v1.ReserveReply
+	(*AlterReservationRequest)(nil),  // 33: rampart.v1.AlterReservationRequest
+	(*AlterReservationReply)(nil),    // 34: rampart.v1.AlterReservationReply
+	(*DeleteReservationRequest)(nil), // 35: rampart.v1.DeleteReservationRequest
+	(*DeleteReservationReply)(nil),   // 36: rampart.v1.DeleteReservationReply
+	(*ManageRequest)(nil),            // 37: rampart.v1.ManageRequest
+	(*ManageReply)(nil),              // 38: rampart.v1.ManageReply
+	(*ImportHookRequest)(nil),        // 39: rampart.v1.ImportHookRequest
+	(*ImportHookReply)(nil),          // 40: rampart.v1.ImportHookReply
+	(*ConfigureRequest)(nil),         // 41: rampart.v1.ConfigureRequest
+	(*ConfigureReply)(nil),           // 42: rampart.v1.ConfigureReply
+	(*ConfigurationRequest)(nil),     // 43: rampart.v1.ConfigurationRequest
+	(*ConfigurationReply)(nil),       // 44: rampart.v1.ConfigurationReply
+	(*ConfigurationFile)(nil),        // 45: rampart.v1.ConfigurationFile
+	(*ExportHookRequest)(nil),        // 46: rampart.v1.ExportHookRequest
+	(*ExportHookReply)(nil),          // 47: rampart.v1.ExportHookReply
+	(*ListRequest)(nil),              // 48: rampart.v1.ListRequest
+	(*Criterion)(nil),                // 49: rampart.v1.Criterion
+	(*ListReply)(nil),                // 50: rampart.v1.ListReply
+	(*ListHeader)(nil),               // 51: rampart.v1.ListHeader
+	(*Object)(nil),                   // 52: rampart.v1.Object
+	(*Occurrence)(nil),               // 53: rampart.v1.Occurrence
+	(*WatchRequest)(nil),             // 54: rampart.v1.WatchRequest
+	(*WatchReply)(nil),               // 55: rampart.v1.WatchReply
+	(*Gone)(nil),                     // 56: rampart.v1.Gone
+	(*LoadRequest)(nil),              // 57: rampart.v1.LoadRequest
+	(*LoadReply)(nil),                // 58: rampart.v1.LoadReply
+	(*HostLoad)(nil),                 // 59: rampart.v1.HostLoad
+	(*ExplainRequest)(nil),           // 60: rampart.v1.ExplainRequest
+	(*ExplainReply)(nil),             // 61: rampart.v1.ExplainReply
+	(*Obstacle)(nil),                 // 62: rampart.v1.Obstacle
+	(*Obstacle_Nearest)(nil),         // 63: rampart.v1.Obstacle.Nearest
+	(*Obstacle_Lack)(nil),            // 64: rampart.v1.Obstacle.Lack
+	(*Obstacle_Hold)(nil),            // 65: rampart.v1.Obstacle.Hold
+	(*Attribute)(nil),                // 66: rampart.v1.Attribute
+	(ObjectKind)(0),                  // 67: rampart.v1.ObjectKind
+	(*Refusal)(nil),                  // 68: rampart.v1.Refusal
+	(*LoadIndex)(nil),                // 69: rampart.v1.LoadIndex
+	(*TerminalUp)(nil),               // 70: rampart.v1.TerminalUp
+	(*PeekReply)(nil),                // 71: rampart.v1.PeekReply
+	(*TerminalDown)(nil),             // 72: rampart.v1.TerminalDown
 }
 var file_batch_proto_depIdxs = []int32{
-	65, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	65, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
-	65, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
+	66, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	66, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	66, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
 	0,  // 3: rampart.v1.ReserveReply.outcome:type_name -> rampart.v1.ReservationOutcome
-	65, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
+	66, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
 	0,  // 5: rampart.v1.AlterReservationReply.outcome:type_name -> rampart.v1.ReservationOutcome
 	1,  // 6: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	66, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	65, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	67, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	66, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
 	2,  // 9: rampart.v1.ImportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	44, // 10: rampart.v1.ConfigurationReply.files:type_name -> rampart.v1.ConfigurationFile
+	45, // 10: rampart.v1.ConfigurationReply.files:type_name -> rampart.v1.ConfigurationFile
 	2,  // 11: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	66, // 12: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
-	48, // 13: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
+	67, // 12: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	49, // 13: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
 	3,  // 14: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
-	50, // 15: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
-	51, // 16: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	65, // 17: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	67, // 18: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
-	52, // 19: rampart.v1.Object.occurrences:type_name -> rampart.v1.Occurrence
-	50, // 20: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
-	51, // 21: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
-	55, // 22: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
-	58, // 23: rampart.v1.LoadReply.hosts:type_name -> rampart.v1.HostLoad
-	68, // 24: rampart.v1.HostLoad.indices:type_name -> rampart.v1.LoadIndex
-	65, // 25: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
-	61, // 26: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
-	64, // 27: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
-	62, // 28: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
-	64, // 29: rampart.v1.Obstacle.counted:type_name -> rampart.v1.Obstacle.Hold
-	63, // 30: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
-	64, // 31: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
+	51, // 15: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
+	52, // 16: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
+	66, // 17: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	68, // 18: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	53, // 19: rampart.v1.Object.occurrences:type_name -> rampart.v1.Occurrence
+	51, // 20: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
+	52, // 21: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
+	56, // 22: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
+	59, // 23: rampart.v1.LoadReply.hosts:type_name -> rampart.v1.HostLoad
+	69, // 24: rampart.v1.HostLoad.indices:type_name -> rampart.v1.LoadIndex
+	66, // 25: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
+	62, // 26: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
+	65, // 27: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
+	63, // 28: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
+	65, // 29: rampart.v1.Obstacle.counted:type_name -> rampart.v1.Obstacle.Hold
+	64, // 30: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
+	65, // 31: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
 	4,  // 32: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
 	8,  // 33: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
 	10, // 34: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
@@ -4137,48 +4204,50 @@ var file_batch_proto_depIdxs = []int32{
 	24, // 41: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
 	26, // 42: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
 	28, // 43: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
-	30, // 44: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
-	32, // 45: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
-	34, // 46: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
-	36, // 47: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	38, // 48: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
-	45, // 49: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
-	40, // 50: rampart.v1.Batch.Configure:input_type -> rampart.v1.ConfigureRequest
-	42, // 51: rampart.v1.Batch.Configuration:input_type -> rampart.v1.ConfigurationRequest
-	47, // 52: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	59, // 53: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
-	56, // 54: rampart.v1.Batch.Load:input_type -> rampart.v1.LoadRequest
-	6,  // 55: rampart.v1.Batch.JobScript:input_type -> rampart.v1.JobScriptRequest
-	53, // 56: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	69, // 57: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
-	5,  // 58: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	9,  // 59: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	11, // 60: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	13, // 61: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	15, // 62: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	17, // 63: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
-	19, // 64: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	21, // 65: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	23, // 66: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
-	25, // 67: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
-	27, // 68: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
-	29, // 69: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
-	31, // 70: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
-	33, // 71: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
-	35, // 72: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
-	37, // 73: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	39, // 74: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
-	46, // 75: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
-	41, // 76: rampart.v1.Batch.Configure:output_type -> rampart.v1.ConfigureReply
-	43, // 77: rampart.v1.Batch.Configuration:output_type -> rampart.v1.ConfigurationReply
-	49, // 78: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	60, // 79: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
-	57, // 80: rampart.v1.Batch.Load:output_type -> rampart.v1.LoadReply
-	7,  // 81: rampart.v1.Batch.JobScript:output_type -> rampart.v1.JobScriptReply
-	54, // 82: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	70, // 83: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
-	58, // [58:84] is the sub-list for method output_type
-	32, // [32:58] is the sub-list for method input_type
+	30, // 44: rampart.v1.Batch.Peek:input_type -> rampart.v1.PeekRequest
+	31, // 45: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
+	33, // 46: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
+	35, // 47: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
+	37, // 48: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	39, // 49: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
+	46, // 50: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
+	41, // 51: rampart.v1.Batch.Configure:input_type -> rampart.v1.ConfigureRequest
+	43, // 52: rampart.v1.Batch.Configuration:input_type -> rampart.v1.ConfigurationRequest
+	48, // 53: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	60, // 54: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
+	57, // 55: rampart.v1.Batch.Load:input_type -> rampart.v1.LoadRequest
+	6,  // 56: rampart.v1.Batch.JobScript:input_type -> rampart.v1.JobScriptRequest
+	54, // 57: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	70, // 58: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
+	5,  // 59: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	9,  // 60: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	11, // 61: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	13, // 62: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	15, // 63: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	17, // 64: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
+	19, // 65: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	21, // 66: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	23, // 67: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	25, // 68: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	27, // 69: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	29, // 70: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	71, // 71: rampart.v1.Batch.Peek:output_type -> rampart.v1.PeekReply
+	32, // 72: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
+	34, // 73: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
+	36, // 74: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
+	38, // 75: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	40, // 76: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
+	47, // 77: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
+	42, // 78: rampart.v1.Batch.Configure:output_type -> rampart.v1.ConfigureReply
+	44, // 79: rampart.v1.Batch.Configuration:output_type -> rampart.v1.ConfigurationReply
+	50, // 80: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	61, // 81: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
+	58, // 82: rampart.v1.Batch.Load:output_type -> rampart.v1.LoadReply
+	7,  // 83: rampart.v1.Batch.JobScript:output_type -> rampart.v1.JobScriptReply
+	55, // 84: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	72, // 85: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
+	59, // [59:86] is the sub-list for method output_type
+	32, // [32:59] is the sub-list for method input_type
 	32, // [32:32] is the sub-list for extension type_name
 	32, // [32:32] is the sub-list for extension extendee
 	0,  // [0:32] is the sub-list for field type_name
@@ -4197,7 +4266,7 @@ func file_batch_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   61,
+			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

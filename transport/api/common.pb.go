@@ -495,6 +495,67 @@ func (x *LoadIndex) GetValue() float64 {
 	return 0
 }
 
+// PeekReply is some of what a job has written.
+type PeekReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`    // as much as there is, up to a bound; empty: no more by now
+	Next          int64                  `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`   // the offset behind it
+	Apart         bool                   `protobuf:"varint,3,opt,name=apart,proto3" json:"apart,omitempty"` // standard error is a file of its own
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PeekReply) Reset() {
+	*x = PeekReply{}
+	mi := &file_common_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PeekReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PeekReply) ProtoMessage() {}
+
+func (x *PeekReply) ProtoReflect() protoreflect.Message {
+	mi := &file_common_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PeekReply.ProtoReflect.Descriptor instead.
+func (*PeekReply) Descriptor() ([]byte, []int) {
+	return file_common_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *PeekReply) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *PeekReply) GetNext() int64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
+func (x *PeekReply) GetApart() bool {
+	if x != nil {
+		return x.Apart
+	}
+	return false
+}
+
 var File_common_proto protoreflect.FileDescriptor
 
 const file_common_proto_rawDesc = "" +
@@ -525,7 +586,11 @@ const file_common_proto_rawDesc = "" +
 	"\x04gids\x18\a \x03(\rR\x04gids\"5\n" +
 	"\tLoadIndex\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value*@\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value\"I\n" +
+	"\tPeekReply\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\x03R\x04next\x12\x14\n" +
+	"\x05apart\x18\x03 \x01(\bR\x05apart*@\n" +
 	"\x02Op\x12\n" +
 	"\n" +
 	"\x06OP_SET\x10\x00\x12\f\n" +
@@ -560,7 +625,7 @@ func file_common_proto_rawDescGZIP() []byte {
 }
 
 var file_common_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_common_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_common_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_common_proto_goTypes = []any{
 	(Op)(0),           // 0: rampart.v1.Op
 	(ObjectKind)(0),   // 1: rampart.v1.ObjectKind
@@ -569,6 +634,7 @@ var file_common_proto_goTypes = []any{
 	(*Replica)(nil),   // 4: rampart.v1.Replica
 	(*Account)(nil),   // 5: rampart.v1.Account
 	(*LoadIndex)(nil), // 6: rampart.v1.LoadIndex
+	(*PeekReply)(nil), // 7: rampart.v1.PeekReply
 }
 var file_common_proto_depIdxs = []int32{
 	0, // 0: rampart.v1.Attribute.op:type_name -> rampart.v1.Op
@@ -590,7 +656,7 @@ func file_common_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_common_proto_rawDesc), len(file_common_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -41,6 +41,8 @@ const (
 	AgentSetHooksProcedure = "/rampart.v1.Agent/SetHooks"
 	// AgentTerminalProcedure is the fully-qualified name of the Agent's Terminal RPC.
 	AgentTerminalProcedure = "/rampart.v1.Agent/Terminal"
+	// AgentPeekRunProcedure is the fully-qualified name of the Agent's PeekRun RPC.
+	AgentPeekRunProcedure = "/rampart.v1.Agent/PeekRun"
 	// AgentEndMomProcedure is the fully-qualified name of the Agent's EndMom RPC.
 	AgentEndMomProcedure = "/rampart.v1.Agent/EndMom"
 )
@@ -58,6 +60,8 @@ type AgentClient interface {
 	// Terminal connects a terminal to the session of an interactive job. The first message
 	// names the run; frames follow, both ways, until either side is gone.
 	Terminal(context.Context) *connect.BidiStreamForClient[api.TerminalUp, api.TerminalDown]
+	// PeekRun shows what a run has written so far.
+	PeekRun(context.Context, *connect.Request[api.PeekRunRequest]) (*connect.Response[api.PeekReply], error)
 	// EndMom ends the mom when the answer has gone out; its jobs run on.
 	EndMom(context.Context, *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error)
 }
@@ -97,6 +101,12 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(agentMethods.ByName("Terminal")),
 			connect.WithClientOptions(opts...),
 		),
+		peekRun: connect.NewClient[api.PeekRunRequest, api.PeekReply](
+			httpClient,
+			baseURL+AgentPeekRunProcedure,
+			connect.WithSchema(agentMethods.ByName("PeekRun")),
+			connect.WithClientOptions(opts...),
+		),
 		endMom: connect.NewClient[api.EndMomRequest, api.EndMomReply](
 			httpClient,
 			baseURL+AgentEndMomProcedure,
@@ -112,6 +122,7 @@ type agentClient struct {
 	ping     *connect.Client[api.PingRequest, api.PingReply]
 	setHooks *connect.Client[api.SetHooksRequest, api.SetHooksReply]
 	terminal *connect.Client[api.TerminalUp, api.TerminalDown]
+	peekRun  *connect.Client[api.PeekRunRequest, api.PeekReply]
 	endMom   *connect.Client[api.EndMomRequest, api.EndMomReply]
 }
 
@@ -135,6 +146,11 @@ func (c *agentClient) Terminal(ctx context.Context) *connect.BidiStreamForClient
 	return c.terminal.CallBidiStream(ctx)
 }
 
+// PeekRun calls rampart.v1.Agent.PeekRun.
+func (c *agentClient) PeekRun(ctx context.Context, req *connect.Request[api.PeekRunRequest]) (*connect.Response[api.PeekReply], error) {
+	return c.peekRun.CallUnary(ctx, req)
+}
+
 // EndMom calls rampart.v1.Agent.EndMom.
 func (c *agentClient) EndMom(ctx context.Context, req *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error) {
 	return c.endMom.CallUnary(ctx, req)
@@ -153,6 +169,8 @@ type AgentHandler interface {
 	// Terminal connects a terminal to the session of an interactive job. The first message
 	// names the run; frames follow, both ways, until either side is gone.
 	Terminal(context.Context, *connect.BidiStream[api.TerminalUp, api.TerminalDown]) error
+	// PeekRun shows what a run has written so far.
+	PeekRun(context.Context, *connect.Request[api.PeekRunRequest]) (*connect.Response[api.PeekReply], error)
 	// EndMom ends the mom when the answer has gone out; its jobs run on.
 	EndMom(context.Context, *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error)
 }
@@ -188,6 +206,12 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(agentMethods.ByName("Terminal")),
 		connect.WithHandlerOptions(opts...),
 	)
+	agentPeekRunHandler := connect.NewUnaryHandler(
+		AgentPeekRunProcedure,
+		svc.PeekRun,
+		connect.WithSchema(agentMethods.ByName("PeekRun")),
+		connect.WithHandlerOptions(opts...),
+	)
 	agentEndMomHandler := connect.NewUnaryHandler(
 		AgentEndMomProcedure,
 		svc.EndMom,
@@ -204,6 +228,8 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 			agentSetHooksHandler.ServeHTTP(w, r)
 		case AgentTerminalProcedure:
 			agentTerminalHandler.ServeHTTP(w, r)
+		case AgentPeekRunProcedure:
+			agentPeekRunHandler.ServeHTTP(w, r)
 		case AgentEndMomProcedure:
 			agentEndMomHandler.ServeHTTP(w, r)
 		default:
@@ -229,6 +255,10 @@ func (UnimplementedAgentHandler) SetHooks(context.Context, *connect.Request[api.
 
 func (UnimplementedAgentHandler) Terminal(context.Context, *connect.BidiStream[api.TerminalUp, api.TerminalDown]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Agent.Terminal is not implemented"))
+}
+
+func (UnimplementedAgentHandler) PeekRun(context.Context, *connect.Request[api.PeekRunRequest]) (*connect.Response[api.PeekReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Agent.PeekRun is not implemented"))
 }
 
 func (UnimplementedAgentHandler) EndMom(context.Context, *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error) {

@@ -57,6 +57,8 @@ const (
 	BatchRunProcedure = "/rampart.v1.Batch/Run"
 	// BatchMessageProcedure is the fully-qualified name of the Batch's Message RPC.
 	BatchMessageProcedure = "/rampart.v1.Batch/Message"
+	// BatchPeekProcedure is the fully-qualified name of the Batch's Peek RPC.
+	BatchPeekProcedure = "/rampart.v1.Batch/Peek"
 	// BatchReserveProcedure is the fully-qualified name of the Batch's Reserve RPC.
 	BatchReserveProcedure = "/rampart.v1.Batch/Reserve"
 	// BatchAlterReservationProcedure is the fully-qualified name of the Batch's AlterReservation RPC.
@@ -106,6 +108,8 @@ type BatchClient interface {
 	Run(context.Context, *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error)
 	// Message writes a line into the output of a running job: qmsg.
 	Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error)
+	// Peek shows what a running job has written so far: bpeek.
+	Peek(context.Context, *connect.Request[api.PeekRequest]) (*connect.Response[api.PeekReply], error)
 	// Reserve asks for a reservation, and waits for the decision if its attribute interactive says so: pbs_rsub.
 	Reserve(context.Context, *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error)
 	// AlterReservation changes one, and waits likewise: pbs_ralter.
@@ -221,6 +225,12 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(batchMethods.ByName("Message")),
 			connect.WithClientOptions(opts...),
 		),
+		peek: connect.NewClient[api.PeekRequest, api.PeekReply](
+			httpClient,
+			baseURL+BatchPeekProcedure,
+			connect.WithSchema(batchMethods.ByName("Peek")),
+			connect.WithClientOptions(opts...),
+		),
 		reserve: connect.NewClient[api.ReserveRequest, api.ReserveReply](
 			httpClient,
 			baseURL+BatchReserveProcedure,
@@ -322,6 +332,7 @@ type batchClient struct {
 	swap              *connect.Client[api.SwapRequest, api.SwapReply]
 	run               *connect.Client[api.RunRequest, api.RunReply]
 	message           *connect.Client[api.MessageRequest, api.MessageReply]
+	peek              *connect.Client[api.PeekRequest, api.PeekReply]
 	reserve           *connect.Client[api.ReserveRequest, api.ReserveReply]
 	alterReservation  *connect.Client[api.AlterReservationRequest, api.AlterReservationReply]
 	deleteReservation *connect.Client[api.DeleteReservationRequest, api.DeleteReservationReply]
@@ -396,6 +407,11 @@ func (c *batchClient) Run(ctx context.Context, req *connect.Request[api.RunReque
 // Message calls rampart.v1.Batch.Message.
 func (c *batchClient) Message(ctx context.Context, req *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error) {
 	return c.message.CallUnary(ctx, req)
+}
+
+// Peek calls rampart.v1.Batch.Peek.
+func (c *batchClient) Peek(ctx context.Context, req *connect.Request[api.PeekRequest]) (*connect.Response[api.PeekReply], error) {
+	return c.peek.CallUnary(ctx, req)
 }
 
 // Reserve calls rampart.v1.Batch.Reserve.
@@ -487,6 +503,8 @@ type BatchHandler interface {
 	Run(context.Context, *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error)
 	// Message writes a line into the output of a running job: qmsg.
 	Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error)
+	// Peek shows what a running job has written so far: bpeek.
+	Peek(context.Context, *connect.Request[api.PeekRequest]) (*connect.Response[api.PeekReply], error)
 	// Reserve asks for a reservation, and waits for the decision if its attribute interactive says so: pbs_rsub.
 	Reserve(context.Context, *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error)
 	// AlterReservation changes one, and waits likewise: pbs_ralter.
@@ -596,6 +614,12 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		BatchMessageProcedure,
 		svc.Message,
 		connect.WithSchema(batchMethods.ByName("Message")),
+		connect.WithHandlerOptions(opts...),
+	)
+	batchPeekHandler := connect.NewUnaryHandler(
+		BatchPeekProcedure,
+		svc.Peek,
+		connect.WithSchema(batchMethods.ByName("Peek")),
 		connect.WithHandlerOptions(opts...),
 	)
 	batchReserveHandler := connect.NewUnaryHandler(
@@ -708,6 +732,8 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 			batchRunHandler.ServeHTTP(w, r)
 		case BatchMessageProcedure:
 			batchMessageHandler.ServeHTTP(w, r)
+		case BatchPeekProcedure:
+			batchPeekHandler.ServeHTTP(w, r)
 		case BatchReserveProcedure:
 			batchReserveHandler.ServeHTTP(w, r)
 		case BatchAlterReservationProcedure:
@@ -791,6 +817,10 @@ func (UnimplementedBatchHandler) Run(context.Context, *connect.Request[api.RunRe
 
 func (UnimplementedBatchHandler) Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Message is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Peek(context.Context, *connect.Request[api.PeekRequest]) (*connect.Response[api.PeekReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Peek is not implemented"))
 }
 
 func (UnimplementedBatchHandler) Reserve(context.Context, *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error) {

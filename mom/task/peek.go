@@ -1,0 +1,94 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+)
+
+// A Glimpse is some of what a job has written.
+type Glimpse struct {
+	Data  []byte
+	Next  int64 // where the next bytes will be
+	Apart bool  // standard error is a file of its own
+}
+
+// PeekBytes bounds a glimpse.
+const PeekBytes = 256 << 10
+
+// Peek returns what a job that runs here has written from an offset on, to standard output or standard error; below 0: from the offset that it
+// returns as the next, which is the end. Of joined streams standard error is empty.
+func Peek(ctx context.Context, r *Runner, failure bool, offset int64) (Glimpse, error) {
+	t := r.Task()
+	if t.Sister() || t.interactive() {
+		return Glimpse{}, pbs.Errorf(pbs.BadState, "job %s has no output here", t.Key.Job)
+	}
+	streams := t.streams()
+	g := Glimpse{Apart: len(streams) > 1, Next: max(offset, 0)}
+	kind := stdout
+	switch {
+	case len(streams) == 0, failure && !g.Apart:
+		return g, nil
+	case !g.Apart:
+		kind = streams[0]
+	case failure:
+		kind = stderr
+	}
+	err := r.site.output().peek(ctx, t, kind, offset, &g)
+	if errors.Is(err, os.ErrNotExist) { // it is being started, or has written nothing yet
+		err = nil
+	}
+	return g, err
+}
+
+// peek reads a stream where it is written: in the spool, or as its owner in the place where it is to stay.
+func (o *output) peek(ctx context.Context, t Task, kind string, offset int64, g *Glimpse) error {
+	f, err := os.OpenFile(o.spool.Output(t.Key.Job, kind), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err == nil {
+		return errors.Join(glimpse(f, offset, g), f.Close())
+	}
+	if !errors.Is(err, os.ErrNotExist) || !t.kept(kind) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, noteWait)
+	defer cancel()
+	a, err := o.owners.account(ctx, t)
+	if err != nil {
+		return err
+	}
+	path := o.direct(t, a, kind)
+	return proc.AsOwner(ctx, o.owners.owner(a), func() error {
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(glimpse(f, offset, g), f.Close())
+	})
+}
+
+// glimpse reads from an offset of a file.
+func glimpse(f *os.File, offset int64, g *Glimpse) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return pbs.Errorf(pbs.BadState, "%s is no file of output", f.Name())
+	}
+	if offset < 0 {
+		g.Next = info.Size()
+		return nil
+	}
+	data := make([]byte, max(min(info.Size()-offset, PeekBytes), 0))
+	n, err := f.ReadAt(data, offset)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	g.Data, g.Next = data[:n], offset+int64(n)
+	return err
+}
