@@ -19,7 +19,7 @@ import (
 var (
 	firstSeed = flag.Uint64("seed", 1, "the first seed of TestSchedules")
 	runs      = flag.Int("runs", 0, "how many schedules TestSchedules runs; 0: a sample")
-	inFiles   = flag.Int("files", 2, "how many schedules TestRealStores runs")
+	inFiles   = flag.Int("files", 0, "how many schedules TestRealStores runs; 0: a sample")
 	keep      = flag.String("keep", "", "folder for the logs of every run; else nobody writes them")
 )
 
@@ -36,9 +36,12 @@ func sample(detected bool, raced, short, long int) int {
 	return long
 }
 
+// inStores is how many schedules TestRealStores runs.
+func inStores() int { return cmp.Or(*inFiles, sample(build.Raced, 1, 2, 2)) }
+
 func TestSchedules(t *testing.T) {
-	for i := range cmp.Or(*runs, sample(build.Raced, 3, 16, 50)) {
-		if build.Raced && *runs == 0 && i < *inFiles {
+	for i := range cmp.Or(*runs, sample(build.Raced, 2, 16, 50)) {
+		if build.Raced && *runs == 0 && i < inStores() {
 			continue // with files, TestRealStores shows the detector the same schedule and more code
 		}
 		seed := *firstSeed + uint64(i)
@@ -51,7 +54,7 @@ func TestSchedules(t *testing.T) {
 
 // Schedules with the stores that a replica has in production: a crash leaves files.
 func TestRealStores(t *testing.T) {
-	for i := range *inFiles {
+	for i := range inStores() {
 		seed := *firstSeed + uint64(i)
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +64,7 @@ func TestRealStores(t *testing.T) {
 }
 
 func TestScenarios(t *testing.T) {
-	every := sample(build.Raced, 30, 4, 1)
+	every := sample(build.Raced, 60, 4, 1)
 	for i, s := range Scenarios() {
 		if i%every != every/2 { // not the same ones with the detector and without it
 			continue

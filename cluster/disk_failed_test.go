@@ -49,6 +49,9 @@ func TestRun_RestartsFromItsFiles(t *testing.T) {
 }
 
 func TestSnapshot_FollowerIsBroughtUp(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		f := w.followers()[0]
 		f.kill()

@@ -43,6 +43,9 @@ func (w *world) mayFail() (more, voters int) {
 }
 
 func TestReplace_TheNewcomerTakesThePlaceOfTheDead(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		w.raised()
 		dead := w.followers()[0]

@@ -129,6 +129,9 @@ func TestSilence_OfALeader(t *testing.T) {
 // TestSilence_OfAFollower, at every kind of write: the others go on, and it follows when its
 // store answers.
 func TestSilence_OfAFollower(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	stalls := stalls
 	if build.Raced && testing.Short() {
 		stalls = stalls[2:3] // long enough for the follower to fall silent
@@ -194,6 +197,9 @@ func TestSilence_OfALoneReplica(t *testing.T) {
 // TestSilence_OfAllReplicas: storage that they share is away. They wait, and serve within a
 // second of its return.
 func TestSilence_OfAllReplicas(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	for _, d := range stalls {
 		t.Run(d.String(), func(t *testing.T) {
 			withValves(t, 3, func(t *testing.T, w *world, valves map[*server]*store.Valve) {

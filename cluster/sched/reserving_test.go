@@ -129,6 +129,9 @@ const job5 = "select=3:ncpus=2 place=scatter walltime=1:00:00"
 
 // RSV-37, RSV-39, RSV-48: slots that are free are kept, and the estimate counts slots, wherever they are.
 func TestReserving_Greedy(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	t.Run("RSV-37", func(t *testing.T) {
 		c := newTurning(t)
 		c.four("1:00:00", "2:00:00")

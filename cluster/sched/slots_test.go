@@ -14,6 +14,7 @@ import (
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/transport/build"
 )
 
 // limiting configures a site.
@@ -137,6 +138,9 @@ func TestSlots_SuspendedJobsGoOn(t *testing.T) {
 
 // No limit on slots is ever exceeded by what runs and what is kept together, whatever comes and ends, and nobody starves for one.
 func TestSlots_Properties(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	rapid.Check(t, func(r *rapid.T) {
 		c := newTurning(t)
 		c.limiting(func(l *lsf.Config) {

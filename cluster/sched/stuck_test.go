@@ -12,11 +12,15 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/transport/build"
 )
 
 // TestProperty_WhoIsPassedOver: a planner that passes over those for whom nothing was freed plans what one plans that has seen
 // nothing, and what looking at every job plans; beside reservations, with few lines in the log and few exact comments.
 func TestProperty_WhoIsPassedOver(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	rapid.Check(t, func(r *rapid.T) {
 		c := newClock(t)
 		for i := range 4 {

@@ -8,11 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	_ "time/tzdata" // as in rampart
+
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"rampart/mom/proc"
 )
@@ -26,6 +29,21 @@ const alone = "RAMPART_TEST_SCENARIO"
 
 // told has it write what -v tells, and nothing else.
 const told = "RAMPART_TEST_TOLD"
+
+// calmOnes has scenarios in which nothing befalls a replica played with one: most of the time that they take is what three of them
+// tell each other. make test-long plays them with as many as they ask for.
+const calmOnes = "RAMPART_TEST_ONE_REPLICA"
+
+// named finds the lines of a script that name a replica, or something that befalls one.
+var named = regexp.MustCompile(`(?m)\b(leader|follower|s[1-9])\b|^(cut|deafen|downgrade|kill|mute|partition|twice|upgrade)\b`)
+
+func scriptOf(file string) string {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		return ""
+	}
+	return string(archive.Comment)
+}
 
 func TestMain(m *testing.M) {
 	file := os.Getenv(alone)
@@ -63,6 +81,9 @@ func TestScenarios(t *testing.T) {
 				}
 				child := exec.CommandContext(t.Context(), self)
 				child.Env = append(os.Environ(), alone+"="+file)
+				if testing.Short() {
+					child.Env = append(child.Env, calmOnes+"=1")
+				}
 				out, err := child.CombinedOutput()
 				if err != nil {
 					t.Fatalf("%v\n%s", err, out)
