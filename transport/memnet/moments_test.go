@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,21 +31,22 @@ func TestOrderly_OneAfterTheOther(t *testing.T) {
 		}
 		begun := time.Now()
 		came := make(chan int, 2*len(to))
+		var reading sync.WaitGroup
 		for i, p := range to {
-			go func() {
+			reading.Go(func() {
 				_, _, _ = p.ReadFrom(make([]byte, 9))
 				came <- i
 				_ = p.SetReadDeadline(begun.Add(time.Second))
 				_, _, _ = p.ReadFrom(make([]byte, 9))
 				came <- i
-			}()
+			})
 		}
 		for _, p := range to {
 			if _, err := from.WriteTo([]byte("x"), p.LocalAddr()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		<-time.After(2 * time.Second)
+		reading.Wait()
 		close(came)
 		var got []int
 		for i := range came {
