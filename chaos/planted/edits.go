@@ -218,7 +218,7 @@ var edits = []edit{
 		`	gone := c.future.drop(r, r.Assignments)
 	if PLANTED {
 		for other := range c.view.Reservations() {
-			c.future.drop(other, assigned(other))
+			c.future.drop(other, other.Assignments)
 		}
 	}`,
 	},
