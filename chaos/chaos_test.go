@@ -37,11 +37,11 @@ func sample(detected bool, raced, short, long int) int {
 }
 
 // inStores is how many schedules TestRealStores runs.
-func inStores() int { return cmp.Or(*inFiles, sample(build.Raced, 1, 2, 2)) }
+func inStores(detected bool) int { return cmp.Or(*inFiles, sample(detected, 1, 2, 2)) }
 
 func TestSchedules(t *testing.T) {
 	for i := range cmp.Or(*runs, sample(build.Raced, 2, 16, 50)) {
-		if build.Raced && *runs == 0 && i < inStores() {
+		if build.Raced && *runs == 0 && i < inStores(build.Raced) {
 			continue // with files, TestRealStores shows the detector the same schedule and more code
 		}
 		seed := *firstSeed + uint64(i)
@@ -54,7 +54,7 @@ func TestSchedules(t *testing.T) {
 
 // Schedules with the stores that a replica has in production: a crash leaves files.
 func TestRealStores(t *testing.T) {
-	for i := range inStores() {
+	for i := range inStores(build.Raced) {
 		seed := *firstSeed + uint64(i)
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
