@@ -186,13 +186,16 @@ func (c *Cluster) Pid(name string) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(string(data)))
 }
 
-// Signal sends a signal to a replica or mom.
+// Signal sends a signal to a replica or mom. After SIGSTOP it stands.
 func (c *Cluster) Signal(name string, sig syscall.Signal) error {
 	pid, err := c.Pid(name)
 	if err != nil {
 		return fmt.Errorf("signal %s: %w", name, err)
 	}
-	return syscall.Kill(pid, sig)
+	if err := syscall.Kill(pid, sig); err != nil || sig != syscall.SIGSTOP {
+		return err
+	}
+	return awaitStop(pid)
 }
 
 // Ended returns how the ended processes of a replica or mom ended, the first one first,
