@@ -9,16 +9,21 @@ import (
 
 // Commands about what there is not: they answer as LSF does where nobody has used it, so that scripts of a site go on.
 
+// none says of each name that there is no such object, or, if nobody named one, that there is none at all.
+func none(s *session, names []string, atAll, such string) error {
+	if len(names) == 0 {
+		return told(atAll)
+	}
+	for _, name := range names {
+		s.complain(name + ": " + such)
+	}
+	return nil
+}
+
 func bugroup() *cli.Command {
 	return command("bugroup", "show user groups", "bugroup [-h] [-V] [-l] [-r] [-w] [user_group ...]\n", cli.Grammar{Letters: "lrw"},
 		func(_ context.Context, s *session, opts *cli.Options) error {
-			if len(opts.Operands) == 0 {
-				return told("No user group found")
-			}
-			for _, name := range opts.Operands {
-				s.complain(name + ": No such user group")
-			}
-			return nil
+			return none(s, opts.Operands, "No user group found", "No such user group")
 		})
 }
 
@@ -39,12 +44,6 @@ func bclusters() *cli.Command {
 func bsla() *cli.Command {
 	return command("bsla", "show service classes", "bsla [-h] [-V] [-N] [service_class ...]\n", cli.Grammar{Letters: "N"},
 		func(_ context.Context, s *session, opts *cli.Options) error {
-			if len(opts.Operands) == 0 {
-				return told("No SLA found")
-			}
-			for _, name := range opts.Operands {
-				s.complain(name + ": No such SLA")
-			}
-			return nil
+			return none(s, opts.Operands, "No SLA found", "No such SLA")
 		})
 }
