@@ -20,8 +20,8 @@ const (
 )
 
 // A budget is a context that ends when the time is up which its asker has given a request. The
-// time stands still while the server works on the request at the pleasure of the site's hooks
-// (design section 4).
+// time stands still while the server says that it works on the request, when it waits for hooks,
+// moms or jobs (design section 4).
 type budget struct {
 	context.Context                 // of the request
 	inner           context.Context // ends with it, or with the time

@@ -100,11 +100,16 @@ func serveGateway(t *testing.T, p *process, accounts transport.Accounts, peer fu
 
 func overUnix(t *testing.T, paths ...string) *client.Client {
 	t.Helper()
+	return overUnixFor(t, 30*time.Second, paths...)
+}
+
+func overUnixFor(t *testing.T, budget time.Duration, paths ...string) *client.Client {
+	t.Helper()
 	var addresses []string
 	for _, p := range paths {
 		addresses = append(addresses, "unix:"+p)
 	}
-	c := client.New(client.Options{Replicas: addresses, Budget: 30 * time.Second})
+	c := client.New(client.Options{Replicas: addresses, Budget: budget})
 	t.Cleanup(c.Close)
 	return c
 }
@@ -233,6 +238,32 @@ func TestGateway_SlowAnswerIsWaitedFor(t *testing.T) {
 		}
 	}
 	t.Errorf("%d calls", calls)
+}
+
+// A daemon may stop when it has acknowledged a request; the time that is left is for the others.
+func TestGateway_StoppedOneIsPassedOver(t *testing.T) {
+	t.Parallel()
+	p := localReplica(t, newCA(t))
+	path := serveGateway(t, p, people{uint32(os.Getuid()): "joe"}, nil)
+	stopped := filepath.Join(filepath.Dir(path), "stopped.sock")
+	ln, err := transport.ListenUnix(t.Context(), stopped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan struct{}, 1)
+	daemon := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusProcessing)
+		asked <- struct{}{}
+		<-r.Context().Done()
+	})}
+	go func() { _ = daemon.Serve(ln) }()
+	defer func() { _ = daemon.Close() }()
+	if _, err := submit(t.Context(), overUnixFor(t, 5*time.Second, stopped, path)); err != nil {
+		t.Fatal(err)
+	}
+	if len(asked) != 1 || p.calls() != 1 {
+		t.Errorf("asked the stopped one %d times, the other %d times", len(asked), p.calls())
+	}
 }
 
 func TestListenUnix(t *testing.T) {

@@ -155,13 +155,11 @@ func (r *Roamer) attempt(req *http.Request, address string, body []byte, left in
 	stop := func() bool { return true }
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
 		if left > 1 {
-			ctx, stop = withFirstByte(ctx, cancel)
+			ctx, stop = acknowledged(ctx, cancel, left)
 		}
 		req = withURL(req.WithContext(ctx), "http", hex.EncodeToString([]byte(path))+unixDomain)
 	} else {
-		t := time.AfterFunc(share(ctx, left), func() { cancel(errSilent) })
-		stop = t.Stop
-		ctx = OnWorking(ctx, func() { t.Reset(workingLasts) })
+		ctx, stop = answered(ctx, cancel, left)
 		req = withURL(req.WithContext(ctx), "https", address)
 	}
 	if b := budgetFrom(ctx); b != nil {
@@ -195,10 +193,21 @@ func share(ctx context.Context, left int) time.Duration {
 	return min(attemptTimeout, max(shortestAttempt, time.Until(deadline)/time.Duration(left)))
 }
 
-// withFirstByte cancels the attempt unless something of a reply is heard soon.
-func withFirstByte(ctx context.Context, cancel context.CancelCauseFunc) (context.Context, func() bool) {
+// answered cancels the attempt, one of so many that are left, unless the head of its reply comes in time.
+func answered(ctx context.Context, cancel context.CancelCauseFunc, left int) (context.Context, func() bool) {
+	t := time.AfterFunc(share(ctx, left), func() { cancel(errSilent) })
+	return OnWorking(ctx, func() { t.Reset(workingLasts) }), t.Stop
+}
+
+// acknowledged cancels the attempt unless something of a reply is heard soon, and its head in time.
+func acknowledged(ctx context.Context, cancel context.CancelCauseFunc, left int) (context.Context, func() bool) {
+	ctx, stop := answered(ctx, cancel, left)
 	t := time.AfterFunc(firstByte, func() { cancel(errNoAck) })
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { t.Stop() }}), t.Stop
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { t.Stop() }})
+	return ctx, func() bool {
+		t.Stop()
+		return stop()
+	}
 }
 
 func withURL(req *http.Request, urlScheme, host string) *http.Request {

@@ -15,8 +15,8 @@ import (
 	"rampart/transport/api"
 )
 
-// checkpointWithin is how long qhold waits for the checkpoint of a running job, less than the
-// budget of a request. It is an order, and goes on if it takes longer.
+// checkpointWithin is how long qhold waits for the checkpoint of a running job. It is an order, and
+// goes on if it takes longer.
 const checkpointWithin = 20 * time.Second
 
 // Hold sets holds on a job: qhold. A running one is checkpointed and ended where it can be.
@@ -52,6 +52,7 @@ func (c *base) awaitCheckpoint(ctx context.Context, id pbs.JobID, run pbs.RunCou
 	if err != nil {
 		return err
 	}
+	defer transport.Working(ctx)()
 	patience := time.NewTimer(checkpointWithin)
 	defer patience.Stop()
 	late := false

@@ -8,18 +8,16 @@ import (
 	"rampart/cluster"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/transport"
 )
 
-const (
-	// requeueWithin is the server's job_requeue_timeout if it has none.
-	requeueWithin = 45 * time.Second
-	// requeueMost bounds the wait of qrerun: it is less than the budget of a request.
-	requeueMost = 20 * time.Second
-)
+// requeueWithin is the server's job_requeue_timeout if it has none.
+const requeueWithin = 45 * time.Second
 
 // awaitRequeue waits until the run of a job that is to run again is over. One that takes longer than
 // job_requeue_timeout is queued later: the order stays.
 func (b *Batch) awaitRequeue(ctx context.Context, name string) error {
+	defer transport.Working(ctx)()
 	var patience <-chan time.Time
 	run := pbs.RunCount(0)
 	for {
@@ -50,7 +48,7 @@ func (b *Batch) awaitRequeue(ctx context.Context, name string) error {
 // requeuePatience is how long qrerun waits.
 func requeuePatience(v *state.View) time.Duration {
 	if s := v.Server().Seconds("job_requeue_timeout"); s > 0 {
-		return min(time.Duration(s)*time.Second, requeueMost)
+		return time.Duration(s) * time.Second
 	}
-	return min(requeueWithin, requeueMost)
+	return requeueWithin
 }

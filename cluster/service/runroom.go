@@ -8,6 +8,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/transport"
 )
 
 const (
@@ -48,6 +49,7 @@ func (t *turn) over() {
 // room returns where a job can start at once, if need be when others have made way for it: who is started by an
 // operator is of the highest level.
 func (b *Batch) room(ctx context.Context, p person, j *state.Job, t *turn) (string, error) {
+	defer transport.Working(ctx)()
 	sched := p.view.SchedulerOf(j.Queue)
 	b.logPlacing(sched, "Starting Scheduling Cycle")
 	defer b.logPlacing(sched, "Leaving Scheduling Cycle")
