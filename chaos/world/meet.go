@@ -23,18 +23,25 @@ type Met struct {
 // meeting waits for a command of a kind.
 type meeting struct {
 	kind     string
+	of       string // the host that reports it; empty: whoever, and of a job's end its mother superior
 	proposed bool
 	after    uint64 // index: what was there before is only replayed
 	met      chan Met
 }
 
 // Meet tells of the next command of a kind: when the leader of a plain world has applied it, and nobody has heard that it is committed,
-// or, of one that is proposed, when the leader alone has it in its log.
-func (w *World) Meet(kind string, proposed bool) (<-chan Met, error) {
+// or, of one that is proposed, when the leader alone has it in its log. With a host, of the next one that this host reports. Without,
+// JobEnded is the end of a run: the sisters' reports that their parts of it are over have the same name, and mostly come before.
+func (w *World) Meet(kind, of string, proposed bool) (<-chan Met, error) {
 	if !slices.Contains(command.Names(), kind) {
 		return nil, fmt.Errorf("%q is no command of the log", kind)
 	}
-	m := &meeting{kind: kind, proposed: proposed, met: make(chan Met, 1)}
+	if of != "" {
+		if _, err := w.momNamed(of); err != nil {
+			return nil, err
+		}
+	}
+	m := &meeting{kind: kind, of: of, proposed: proposed, met: make(chan Met, 1)}
 	for _, r := range w.servers {
 		if r.machine != nil {
 			m.after = max(m.after, r.machine.View().Index())
@@ -46,12 +53,15 @@ func (w *World) Meet(kind string, proposed bool) (<-chan Met, error) {
 	return m.met, nil
 }
 
-// take returns the meetings that an entry's command is for, which wait no more.
-func (w *World) take(index uint64, kind string, proposed bool) (due []*meeting) {
+// take returns the meetings that an entry's command is for, which wait no more; before is the state before the entry.
+func (w *World) take(index uint64, c command.Command, proposed bool, before *state.View) (due []*meeting) {
 	w.order.Lock()
 	defer w.order.Unlock()
 	w.meetings = slices.DeleteFunc(w.meetings, func(m *meeting) bool {
-		if m.kind != kind || m.proposed != proposed || index <= m.after {
+		switch {
+		case m.kind != command.NameOf(c) || m.proposed != proposed || index <= m.after:
+			return false
+		case m.of == "" && isPart(before, c), m.of != "" && m.of != reporter(c):
 			return false
 		}
 		due = append(due, m)
@@ -61,15 +71,15 @@ func (w *World) take(index uint64, kind string, proposed bool) (due []*meeting) 
 }
 
 // meets has a replica that leads stand still at a command, as long as whoever waited for it wants it to. Of a job that it has
-// ended, the state before knows; nil: it does not know of any.
+// ended, the state before knows.
 func (r *replica) meets(ctx context.Context, index uint64, c command.Command, proposed bool, before *state.View) {
 	if r.w.leader() != r {
 		return
 	}
-	for _, m := range r.w.take(index, command.NameOf(c), proposed) {
+	for _, m := range r.w.take(index, c, proposed, before) {
 		done := make(chan struct{})
 		hosts := hostsOf(r.machine.View(), c)
-		if hosts == nil && before != nil {
+		if hosts == nil {
 			hosts = hostsOf(before, c)
 		}
 		m.met <- Met{hosts, func() { close(done) }}
@@ -78,6 +88,28 @@ func (r *replica) meets(ctx context.Context, index uint64, c command.Command, pr
 		case <-ctx.Done():
 		}
 	}
+}
+
+// isPart reports whether a command tells of the end of something else than a run: of a sister's part of it, or of an earlier run's.
+func isPart(before *state.View, c command.Command) bool {
+	end, ok := c.(*command.JobEnded)
+	if !ok {
+		return false
+	}
+	j, ok := before.Job(end.Job)
+	return !ok || !j.Live() || !j.Is(end.RunCount) || j.Run.MS != end.Source.Host
+}
+
+// reporter returns the host that a command is a report of; empty: it is none.
+func reporter(c command.Command) string {
+	about := reflect.ValueOf(c).Elem()
+	if source := about.FieldByName("Source"); source.IsValid() && source.Type() == reflect.TypeFor[command.Source]() {
+		about = source
+	}
+	if host := about.FieldByName("Host"); host.IsValid() && host.Type() == reflect.TypeFor[pbs.HostName]() {
+		return host.String()
+	}
+	return ""
 }
 
 // hostsOf returns those of Met.
@@ -91,8 +123,8 @@ func hostsOf(v *state.View, c command.Command) (hosts []string) {
 		}
 		return hosts
 	}
-	if host := about.FieldByName("Host"); host.IsValid() && host.Type() == reflect.TypeFor[pbs.HostName]() {
-		hosts = append(hosts, host.String())
+	if host := reporter(c); host != "" {
+		hosts = append(hosts, host)
 	}
 	return hosts
 }
@@ -130,7 +162,7 @@ func (l metLog) StoreLogs(logs []*raft.Log) error {
 		}
 		for _, p := range entry.Proposals {
 			for _, c := range p.Commands {
-				l.r.meets(l.ctx, e.Index, c, true, nil)
+				l.r.meets(l.ctx, e.Index, c, true, l.r.machine.View())
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -276,13 +277,16 @@ type ambusher struct {
 
 // Applied implements server.Witness.
 func (a *ambusher) Applied(index uint64, e command.Entry, outcomes []command.Outcome) {
+	before := cmp.Or(a.before, a.r.machine.View())
 	for i, p := range e.Proposals {
 		if outcomes[i].Refusal != nil {
 			continue
 		}
 		for _, c := range p.Commands {
-			a.spring(index, command.NameOf(c), c)
-			a.r.meets(a.ctx, index, c, false, a.before)
+			if !isPart(before, c) {
+				a.spring(index, command.NameOf(c), c)
+			}
+			a.r.meets(a.ctx, index, c, false, before)
 		}
 	}
 	a.before = a.r.machine.View()

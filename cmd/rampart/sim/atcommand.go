@@ -8,8 +8,11 @@ import (
 	"rampart/fsm/command"
 )
 
-// proposed is said of a command that only the leader has in its log.
-const proposed = "proposed"
+// Said of a command.
+const (
+	proposed   = "proposed" // only the leader has it in its log
+	reportedBy = "of"       // it is a report of the host that stands behind
+)
 
 // A waiter is an at-command whose command has not come.
 type waiter struct {
@@ -17,23 +20,40 @@ type waiter struct {
 	kind string
 }
 
-// atCommand takes the words of at-command apart: whether the command is only proposed, and what then befalls whom.
-func atCommand[W any](words []W, plain func(W) (string, bool)) (early bool, rest []W) {
-	rest = words[1:]
-	if text, ok := plain(rest[0]); ok && text == proposed {
-		return true, rest[1:]
+// A striking is when something befalls somebody: at a command.
+type striking[W any] struct {
+	of    []W  // the host that reports it; none: whoever
+	early bool // it is proposed only
+	rest  []W  // what then befalls whom
+}
+
+// atCommand takes the words of at-command apart.
+func atCommand[W any](words []W, plain func(W) (string, bool)) (m striking[W]) {
+	m.rest = words[1:]
+	said := func(what string, n int) bool {
+		if len(m.rest) < n {
+			return false
+		}
+		text, ok := plain(m.rest[0])
+		return ok && text == what
 	}
-	return false, rest
+	if said(reportedBy, 2) {
+		m.of, m.rest = m.rest[1:2], m.rest[2:]
+	}
+	if said(proposed, 1) {
+		m.early, m.rest = true, m.rest[1:]
+	}
+	return m
 }
 
 func itself(text string) (string, bool) { return text, true }
 
-// checkAtCommand checks at-command KIND [proposed] WORD...
+// checkAtCommand checks at-command KIND [of HOST] [proposed] WORD...
 func checkAtCommand(st step) error {
 	if err := checkKind(st); err != nil {
 		return err
 	}
-	_, rest := atCommand(st.words, word.plain)
+	rest := atCommand(st.words, word.plain).rest
 	if len(rest) == 0 {
 		return fmt.Errorf("usage: %s", verbs[st.verb].usage)
 	}
@@ -42,8 +62,9 @@ func checkAtCommand(st step) error {
 
 // atCommand has something befall somebody when the leader has a command of the log, and nobody else has heard of it.
 func (r *run) atCommand(st step, words []string) error {
-	early, rest := atCommand(words, itself)
-	met, err := r.world.Meet(words[0], early)
+	m := atCommand(words, itself)
+	rest, of := m.rest, strings.Join(m.of, "")
+	met, err := r.world.Meet(words[0], of, m.early)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func illVerbs() map[string]verb {
 		"tear":        {usage: "tear leader|follower|NAME [BYTES]", least: 1, most: 2, do: (*run).tear, check: checkBytes},
 		"sicken":      {usage: "sicken HOST ILLNESS", least: 2, most: 2, do: (*run).sicken, check: checkIllness},
 		"cure":        {usage: "cure", do: all((*run).cure)},
-		"at-command":  {usage: "at-command COMMAND [proposed] WORD...", least: 2, most: -1, do: (*run).atCommand, check: checkAtCommand},
+		"at-command":  {usage: "at-command COMMAND [of HOST] [proposed] WORD...", least: 2, most: -1, do: (*run).atCommand, check: checkAtCommand},
 		"ambush":      {usage: "ambush COMMAND", least: 1, most: 1, do: (*run).ambush, check: checkKind},
 	}
 }

@@ -230,6 +230,8 @@ func TestPlay_Failures(t *testing.T) {
   got: none`, false},
 		{"at a command about nobody's host", "at-command SubmitJob kill sister\nas ann qsub -- sim 1\n", `x.txtar:2: as ann qsub -- sim 1
   SubmitJob is about no job with a sister`, false},
+		{"at a command of no host", "at-command JobEnded of s1 kill leader\n", `x.txtar:1: at-command JobEnded of s1 kill leader
+  "s1" is no execution host`, false},
 		{"nobody at a command", "at-command SubmitJob freeze nobody\nas ann qsub -- sim 1\n", `x.txtar:2: as ann qsub -- sim 1
   there is no replica and no host "nobody"`, false},
 		{"disk of a mom", "stall hosta\n", `x.txtar:1: stall hosta
@@ -318,6 +320,7 @@ at-command SubmitJob
 at-command SubmitJob proposed
 at-command SubmitJob proposed at +1
 at-command SubmitJob slow hosta x
+at-command JobEnded of hosta
 -- ../x --
 -- a --
 -- a --
@@ -358,14 +361,15 @@ x:34: "flu" is no illness: want one of 'no processes', 'no space', 'space at tim
 x:35: usage: sicken HOST ILLNESS
 x:36: "soon" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
 x:37: usage: cut leader|follower|NAME leader|follower|NAME...
-x:38: usage: at-command COMMAND [proposed] WORD...
-x:39: usage: at-command COMMAND [proposed] WORD...
+x:38: usage: at-command COMMAND [of HOST] [proposed] WORD...
+x:39: usage: at-command COMMAND [of HOST] [proposed] WORD...
 x:40: "at" cannot happen at a command
 x:41: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
-x:42: file "../x" leads elsewhere
-x:44: there are two files "a"
-x:45: file "hostz:mom_priv/config" is for the home of hostz, which is no host
-x:46: file "hosta:/etc/passwd" leads elsewhere`
+x:42: usage: at-command COMMAND [of HOST] [proposed] WORD...
+x:43: file "../x" leads elsewhere
+x:45: there are two files "a"
+x:46: file "hostz:mom_priv/config" is for the home of hostz, which is no host
+x:47: file "hosta:/etc/passwd" leads elsewhere`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
