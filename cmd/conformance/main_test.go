@@ -59,13 +59,19 @@ func atOnce() {
 	}
 }
 
-func run(m *testing.M) (int, error) {
+func run(m *testing.M) (status int, err error) {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "rc-") // short: paths of sockets are below it
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() {
+		if status != 0 {
+			fmt.Fprintln(os.Stderr, "the folder of the shared cluster is kept:", dir)
+			return
+		}
+		_ = os.RemoveAll(dir)
+	}()
 	if err := os.Chmod(dir, 0o755); err != nil { // job owners must get through
 		return 1, err
 	}
