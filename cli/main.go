@@ -20,7 +20,7 @@ type Status int
 func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // Main runs a whole command line, argv[0] included, and returns the exit status.
-// The name of the command is that of the program, or its first argument.
+// The command is named by the program, or by its first argument.
 func Main(ctx context.Context, env *Env, argv []string, commands []*Command) int {
 	name, args := program(argv)
 	out := &checked{Writer: env.Stdout}

@@ -84,7 +84,7 @@ type Config struct {
 	Init *command.InitCluster
 	// Beginning, if set, is what that cluster begins with.
 	Beginning *Beginning
-	// Hot is that jobs which qterm has ended start again before all others.
+	// Hot has jobs that qterm has ended start again before all others.
 	Hot bool
 	// Rename, if set, is what a replica that is alone calls the server from its first term on; "": by the
 	// name that it began with. With others beside it the name stays.

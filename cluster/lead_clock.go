@@ -24,8 +24,7 @@ const (
 
 var errClockOff = errors.New("clock is off")
 
-// clocks are those of a majority of the voters, as distances from our own, read
-// at one moment.
+// clocks are the clocks of a majority of the voters, read at one moment, as distances from our own.
 type clocks struct {
 	now     time.Time
 	offsets []time.Duration // sorted; our own, 0, included

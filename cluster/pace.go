@@ -6,7 +6,7 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// A pace is that of the class of round trips with whose times a replica runs.
+// A pace is the class of round trips whose times a replica runs with.
 type pace struct{ class pbs.RTTClass }
 
 // far stretches a time that suits replicas of one site.

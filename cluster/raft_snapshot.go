@@ -19,7 +19,7 @@ import (
 // a change of members may be under way).
 const saveRetry = 5 * time.Second
 
-// crampedRetry is that after one for which there was no room: changes of the state bring another one before
+// crampedRetry is the wait after a snapshot for which there was no room: changes of the state bring another one before
 // (saveLow), and room that others make is soon enough found.
 const crampedRetry = 30 * time.Second
 

@@ -2,7 +2,7 @@ package cluster
 
 import "github.com/hashicorp/raft"
 
-// What Raft asks another replica for, as Config.Turn is told.
+// Calls of Raft to another replica, by the names that Config.Turn is told.
 const (
 	askEntries   = "entries"
 	askHeartbeat = "heartbeat"

@@ -57,8 +57,8 @@ func (f *fence) lapse() (n uint64, ok bool) {
 	return d.Lapse, !d.Passed(f.system.Now())
 }
 
-// ended returns the number below which no job may live: after a deadline has passed it
-// is that of the next.
+// ended returns the number below which no job may live: after a deadline has passed it is the
+// number of the next.
 func (f *fence) ended() uint64 {
 	n, ok := f.lapse()
 	if !ok {

@@ -199,7 +199,7 @@ func (r hookRunner) job(t task.Task) hook.Object {
 	return o
 }
 
-// vnodes are those of the host, as it offers them.
+// vnodes returns the vnodes of the host, as it offers them.
 func (r hookRunner) vnodes() []hook.Object {
 	reports, err := r.mom.config.vnodes()
 	if err != nil {

@@ -73,7 +73,7 @@ func newOf(all []hook.Hook, started map[string]string) []hook.Hook {
 
 func versionOf(h hook.Hook) string { return h.Script + h.Config }
 
-// A lastRun is that of a periodic hook: which one it was, and when it ended.
+// A lastRun is the last run of a periodic hook: which one it was, and when it ended.
 type lastRun struct {
 	seq   uint64
 	ended time.Time

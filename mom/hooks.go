@@ -14,7 +14,7 @@ import (
 	"rampart/transport/api"
 )
 
-// momHooks are the hooks of a host; the lock is that of changes.
+// momHooks are the hooks of a host; the lock is held by changes.
 type momHooks struct {
 	sync.Mutex
 	store   *hook.Store

@@ -11,7 +11,7 @@ import (
 type Caller struct {
 	// User is the person; its name is empty when a daemon asks for itself.
 	User pbs.User
-	// Role and Host are those of the certificate, empty without one. Of a
+	// Role and Host come from the certificate, empty without one. Of a
 	// forwarded request they are the first daemon's, not the forwarding replica's.
 	Role Role
 	Host pbs.HostName

@@ -19,7 +19,7 @@ type LogLine struct {
 // headerNoted has a line of the log in a reply to a request that was passed on. Taken from replicas only, and never passed on.
 const headerNoted = "Rampart-Noted"
 
-// What a reply carries of lines at most; further ones are in the leader's log alone.
+// Bounds on the lines that a reply carries; further ones are in the leader's log alone.
 const (
 	maxNoted      = 64
 	maxNotedBytes = 64 << 10

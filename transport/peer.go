@@ -25,7 +25,7 @@ const (
 // Valid reports whether r is one of the roles.
 func (r Role) Valid() bool { return r == RoleReplica || r == RoleMom || r == RoleSubmit }
 
-// scheme is that of the URI SAN which makes a certificate one of ours.
+// scheme is the scheme of the URI SAN that marks a certificate as one of ours.
 const scheme = "rampart"
 
 // A Peer is what a leaf certificate says of its owner.

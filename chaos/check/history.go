@@ -102,7 +102,7 @@ type Op struct {
 	Queues map[string]bool // of a look at queues: by queue and attribute
 }
 
-// What a reservation is made of, as Attr; the Value names it.
+// Names of the values with which a reservation is made, as Attr has them.
 const (
 	OfHosts   = "hosts"
 	OfQueued  = "qmove"       // a job

@@ -125,7 +125,7 @@ func leftOf(some, all string) bool { return some == "" || within(some, all) }
 // latest is how late a reservation may begin or end once the clock of the log has come to its time: no majority is away for longer.
 const latest = 20 * time.Second
 
-// ReservationsOnTime is that what is confirmed begins at its time, and what has begun ends at it, or as soon as there is a leader.
+// ReservationsOnTime says that what is confirmed begins at its time, and what has begun ends at it, or as soon as there is a leader.
 var ReservationsOnTime = Law{Name: "L15 reservations are on time", Judge: func(e *Evidence) []string {
 	var f faults
 	for _, b := range e.Bookings {

@@ -147,7 +147,7 @@ func (b Booking) asked() bool {
 	return len(b.Stages) == 0 || b.Stages[0].State == "UN" || b.ID[0] == 'M'
 }
 
-// promised reports whether vnodes are those of a record, or of one of which a maintenance has taken some, what is left of them.
+// promised reports whether nodes are the vnodes of a record or, where a maintenance has taken some, the rest of them.
 func promised(nodes, of string, taken bool) bool { return nodes == of || taken && leftOf(nodes, of) }
 
 func judgeBook(f *faults, replica string, b Booking, book []record, left bool) {

@@ -64,7 +64,7 @@ func drawBooking(r *rand.Rand) Booking {
 	return b
 }
 
-// hosts are those of a world that reservations take whole.
+// hosts names the hosts of a world that reservations take whole.
 var hosts = []string{"host1", "host2", "host3"}
 
 // pauseBetween is how long after the end of an occurrence the next one starts.

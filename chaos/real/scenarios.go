@@ -11,7 +11,7 @@ import (
 	"rampart/chaos/world"
 )
 
-// Laws are those of the bubble. Three see less here than there: that a vnode is never
+// Laws returns the laws of the bubble. Three see less here than there: that a vnode is never
 // promised more than it has (L3) and the moves of jobs (L5) are judged of the states that
 // were looked at on the way and of the ledgers, not after every entry; and equal states at
 // equal index (L4) of what the replicas say of themselves, and of the end.

@@ -9,7 +9,7 @@ import (
 	"rampart/chaos/check"
 )
 
-// What moms write of starts: of a host that one goes on without, and of a join. The fields are time, event,
+// Lines that moms write about starts: that one goes on without a host, and that hosts have joined. The fields are time, event,
 // daemon, class, object and text.
 var (
 	badLine  = regexp.MustCompile(`^[^;]*;[^;]*;[^;]*;Node;([^;]*);job node_list_fail: node (\S+)$`)

@@ -7,7 +7,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// What commands mean for a padded run, for a trap at it.
+// Stages of a padded run at which a trap strikes.
 const (
 	PaddedGiven   = "padded given"   // the run is given to its hosts
 	PruneDone     = "prune done"     // the mother superior has its smaller assignment on its disk

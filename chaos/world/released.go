@@ -6,7 +6,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// What a command means for a release of hosts, for an ambush at it.
+// Stages of a release of hosts at which an ambush strikes.
 const (
 	ReleaseDone = "release done" // the mother superior has it on its disk
 	HostLeft    = "host left"    // nothing of the job is on a released host any more

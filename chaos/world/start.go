@@ -41,7 +41,7 @@ func (w *World) Start(ctx context.Context) error {
 	}
 	for _, m := range w.moms {
 		m.start(w.life)
-		if !w.config.Plain { // else in their order, which is that of their vnodes
+		if !w.config.Plain { // else in the order of their vnodes
 			continue
 		}
 		if err := w.await(ctx, startLimit, func() string { return w.missing(m) }); err != nil {

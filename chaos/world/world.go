@@ -207,7 +207,7 @@ func clientName(i int) string { return fmt.Sprintf("c%d", i) }
 
 func (w *World) home(name string) string { return filepath.Join(w.config.Dir, name) }
 
-// addresses are those of the replicas, beginning with the nth.
+// addresses returns the addresses of the replicas, beginning with the nth.
 func (w *World) addresses(n int) []string {
 	var all []string
 	for i := range w.servers {
@@ -234,7 +234,7 @@ func (w *World) Job(runs time.Duration) *api.SubmitRequest {
 	}
 }
 
-// script is that of a job. Jobs that take as long have the same one.
+// script returns the script of a job that runs so long. Jobs that take equally long share one.
 func (w *World) script(runs time.Duration) []byte {
 	text := fmt.Appendf(nil, "sleep %.3f\n", runs.Seconds())
 	if pad := w.config.Size.Scripts - len(text); pad > 0 {
@@ -243,8 +243,8 @@ func (w *World) script(runs time.Duration) []byte {
 	return text
 }
 
-// Ask returns a client that speaks for its user from a host and asks the nth replica first, which the caller closes. Where role is
-// that of a replica, the host counts as one of theirs. Whom to ask is the world's affair, not that of the options.
+// Ask returns a client that speaks for its user from a host and asks the nth replica first, which the caller closes. If role is a
+// replica's, the host counts as a host of a replica. The world decides whom to ask, not the options.
 func (w *World) Ask(host string, role transport.Role, n int, o client.Options) (*client.Client, error) {
 	return w.clientAt(host, role, n, o)
 }

@@ -29,7 +29,7 @@ const (
 	sessionGone = 6 * time.Minute
 )
 
-// A Moment is one of those of which somebody at the terminal is told.
+// A Moment is a stage of a job about which the person at the terminal is told.
 type Moment int
 
 // The moments.

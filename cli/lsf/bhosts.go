@@ -19,7 +19,7 @@ const bhostsUsage = `bhosts [-h] [-V] [-w | -l | -o "field_name[:[-][output_widt
        bhosts [-h] [-V] -s [resource_name ...]
 `
 
-// hostColumns are those of bhosts -o, with LSF's widths.
+// hostColumns are the columns of bhosts -o, with LSF's widths.
 var hostColumns = []knownColumn{
 	{"host_name", "hname", 20},
 	{"status", "stat", 15},

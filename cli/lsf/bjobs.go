@@ -235,8 +235,8 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 	return v.out.Flush()
 }
 
-// named shows the jobs of operands. Whether a number is that of an array only the server knows: both
-// are asked for.
+// named shows the jobs of operands. Only the server knows whether a number names an array: both are
+// asked for.
 func (v *jobsView) named(ctx context.Context, r *api.ListRequest, operands []string) error {
 	r.History = true
 	for _, operand := range operands {
@@ -265,7 +265,7 @@ func (v *jobsView) named(ctx context.Context, r *api.ListRequest, operands []str
 	return nil
 }
 
-// names returns what a job of an operand may be called: whether a number is that of an array only the server knows.
+// names returns the identifiers that an operand may mean: only the server knows whether a number names an array.
 func names(id string) []string {
 	if strings.Contains(id, "[") {
 		return []string{id}

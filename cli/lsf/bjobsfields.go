@@ -11,7 +11,7 @@ import (
 	"rampart/fsm/spec"
 )
 
-// moreFields are those of bjobs -o that scripts of LSF ask for beside what tables show.
+// moreFields are further fields of bjobs -o, which no table shows and scripts of LSF ask for.
 var moreFields = []field{
 	{"application", "app", 13, func(_ *jobsView, j job) string { return j.get(lsf.JobApplication) }},
 	{"slots", "", 5, func(_ *jobsView, j job) string {
@@ -77,7 +77,7 @@ var moreFields = []field{
 	}},
 }
 
-// unusedFields are those of what nobody uses here, with LSF's widths: there is a dash in them, as with LSF where a job has no such thing.
+// unusedFields returns the fields of features that do not exist here, with LSF's widths. They show a dash, as in LSF for a job without the feature.
 func unusedFields() (all []field) {
 	nothing := func(*jobsView, job) string { return "" }
 	for _, x := range []field{

@@ -22,7 +22,7 @@ type field struct {
 	of    func(v *jobsView, j job) string
 }
 
-// fields are those that there are, with LSF's widths.
+// fields are all fields of bjobs -o, with LSF's widths.
 var fields = slices.Concat(ownFields, moreFields, unusedFields())
 
 var ownFields = []field{

@@ -128,7 +128,7 @@ type limitRow struct {
 	used                           bool
 }
 
-// shownConsumers are those of a limit that counts them together.
+// shownConsumers prints the consumers of a limit that counts them together.
 func shownConsumers(c lsf.Consumers) string {
 	if len(c.Names) == 0 {
 		return "-"

@@ -18,7 +18,7 @@ const bqueuesUsage = `bqueues [-h] [-V] [-w | -l | -o "field_name[:[-][output_wi
              [-noheader] [-m host_name | -m all] [-u user_name | -u all] [queue_name ...]
 `
 
-// queueColumns are those of bqueues -o, with LSF's widths.
+// queueColumns are the columns of bqueues -o, with LSF's widths.
 var queueColumns = []knownColumn{
 	{"queue_name", "qname", 15},
 	{"description", "desc", 50},

@@ -112,7 +112,7 @@ func runLimit(option, text string) (seconds int64, err error) {
 	return h*3600 + int64(m*60+0.5), nil
 }
 
-// units are those of memory, in kilobytes.
+// units are the units of memory, in kilobytes.
 var units = map[string]float64{"K": 1, "KB": 1, "M": 1 << 10, "MB": 1 << 10, "G": 1 << 20, "GB": 1 << 20, "T": 1 << 30, "TB": 1 << 30}
 
 // memory reads a limit. A number alone is in the unit that LSF_UNIT_FOR_LIMITS of lsf.conf says, as

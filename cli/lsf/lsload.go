@@ -152,7 +152,7 @@ func loadColumns(opts *cli.Options, hosts []loaded, site resreq.Site) ([]string,
 	return all, nil
 }
 
-// loadWidths are those of the columns that are not five wide, in which the values stand.
+// loadWidths are the widths of the columns that are not five wide.
 var loadWidths = map[string]int{"ut": 4, "ls": 3}
 
 func (s *session) loadTable(hosts []loaded, columns []string, opts *cli.Options) error {

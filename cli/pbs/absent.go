@@ -8,7 +8,7 @@ type Absent struct {
 	Sbin    bool // where PBS has it: sbin, else bin
 }
 
-// What does the job of several programs.
+// Texts of several programs: what serves instead.
 const (
 	mpi      = "the launcher of the MPI library starts its processes on the job's hosts; docs/cgroups.md has how"
 	database = "there is no database: every replica has the state, and rampart cluster status tells how they do"

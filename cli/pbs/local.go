@@ -7,5 +7,5 @@ const (
 	HostnName  = "pbs_hostn"
 )
 
-// LocalNames are those commands.
+// LocalNames returns the names of those commands.
 func LocalNames() []string { return []string{PythonName, SleepName, HostnName} }

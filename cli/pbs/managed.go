@@ -43,7 +43,7 @@ func givenWithCreate(o *api.Object, a *api.Attribute) bool {
 	return ok && def.OnCreate && a.Name != "Port" && a.Value != o.Name // the port is the mom's
 }
 
-// shared tells of a resource whose amount is that of another vnode, which must have some by then.
+// shared reports whether a resource has its amount on another vnode, which must have some by then.
 func shared(a *api.Attribute) bool {
 	return a.Name == "resources_available" && strings.HasPrefix(a.Value, "@")
 }

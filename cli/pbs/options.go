@@ -204,7 +204,7 @@ func (r *request) resources(v string) bool {
 // preemptTargets names the resource that lists whom a job may preempt.
 const preemptTargets = "preempt_targets"
 
-// isTarget reports whether a name is that of an entry of preempt_targets.
+// isTarget reports whether entries of preempt_targets may have the name.
 func isTarget(name string) bool {
 	list, _, dotted := strings.Cut(name, ".")
 	return !dotted && strings.EqualFold(name, "queue") || dotted && strings.EqualFold(list, "Resource_List")

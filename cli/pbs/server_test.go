@@ -468,7 +468,7 @@ func fakeJobs(t *testing.T, history bool) []*api.Object {
 	return all
 }
 
-// fakeReservations are those of the recording, and one that has begun on the day of the transcripts.
+// fakeReservations returns the reservations of the recording, and one that has begun on the day of the transcripts.
 func fakeReservations(t *testing.T) []*api.Object {
 	t.Helper()
 	text, err := os.ReadFile("../render/testdata/pbs_rstat-F.txt")

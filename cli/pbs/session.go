@@ -192,8 +192,8 @@ func (s *session) objects(ctx context.Context, r *api.ListRequest) (*api.ListHea
 // refusal returns the refusal that stands in place of an object.
 func refusal(o *api.Object) *pbs.Error { return cli.Refusal(o) }
 
-// mean makes the server that an operand names after "@" the one that is asked; "" and
-// "default" is that of the command's surroundings.
+// mean makes the server that an operand names after "@" the one that is asked; "" and "default"
+// mean the server of the command's environment.
 func (s *session) mean(name string) error {
 	if name == "" || name == "default" || name == s.target.Server {
 		s.batch, s.meant = s.home, s.target.Server

@@ -64,8 +64,8 @@ func (t *trace) message(s traceSource, line, id string) (message, bool) {
 	return message{at: at, shown: fields[0], letter: s.letter, job: fields[n-2], text: fields[n-1]}, ok
 }
 
-// isOf reports whether an object of a log is the job; one named without its server is that
-// of any.
+// isOf reports whether an object of a log is the job; a name without a server matches the job of
+// any server.
 func isOf(object, id string) bool {
 	return object == id || !strings.Contains(id, ".") && strings.HasPrefix(object, id+".")
 }

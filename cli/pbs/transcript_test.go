@@ -226,7 +226,7 @@ func world(server *fakeServer, env map[string]string, stdin io.Reader, stdout, s
 	}
 }
 
-// zone is that of the user, so many hours before or behind UTC, in which the logs are written.
+// zone returns the time zone of the user, so many hours before or behind UTC, in which the logs are written.
 func zone(hours string) *time.Location {
 	n, _ := strconv.Atoi(hours)
 	return time.FixedZone("", n*3600)

@@ -26,7 +26,7 @@ type Alternative struct {
 	Unit    Unit
 }
 
-// A Unit is that of the memory column.
+// A Unit is the unit of the memory column.
 type Unit byte
 
 // The units that qstat knows; the zero value keeps the one that the job has.

@@ -14,8 +14,8 @@ import (
 // ReservationColumns are the attributes that a row of pbs_rstat needs.
 var ReservationColumns = []string{"reserve_state", "reserve_start", "reserve_end", "reserve_duration", "queue", "Authorized_Users"}
 
-// A ReservationTable is pbs_rstat's table; rows are written as they come. Wide is that of identifiers of more than
-// seven digits.
+// A ReservationTable is pbs_rstat's table; rows are written as they come. Wide makes room for identifiers of more
+// than seven digits.
 type ReservationTable struct {
 	Wide bool
 	Now  time.Time // in the user's zone

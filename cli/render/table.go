@@ -19,7 +19,7 @@ type JobTable struct {
 	percent bool
 }
 
-// What long identifiers add to the columns of identifiers.
+// Long identifiers make the columns of identifiers wider by these.
 const longBlanks, longDashes = "     ", "-----"
 
 // JobColumns are the attributes that a row needs; to ask for no others keeps a listing of 100,000

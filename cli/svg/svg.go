@@ -38,7 +38,7 @@ type (
 		Y2      Units    `xml:"y2,attr"`
 		Class   string   `xml:"class,attr"`
 	}
-	// Units are those of the picture.
+	// Units are a length in the units of the picture.
 	Units float64
 )
 

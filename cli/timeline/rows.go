@@ -68,7 +68,7 @@ func (j *Job) until(run *Run) time.Time {
 	return end
 }
 
-// end is that of a span, or another moment while it lasts.
+// end returns the end of a span, or now while it lasts.
 func (s Span) end(now time.Time) time.Time {
 	if s.End.IsZero() {
 		return now

@@ -205,7 +205,7 @@ func onHosts(hosts []pbs.HostName) string {
 // objectClasses are PBS's classes of the kinds of objects.
 var objectClasses = map[string]string{"queue": "Que", "node": "Node", "hook": "Hook", "resource": "Resc", "sched": "Sched"}
 
-// objectLines are those of mgr_log_attr in PBS: who did what, and each attribute in a line of its own. The server's
+// objectLines returns the lines that mgr_log_attr writes in PBS: who did what, and each attribute in a line of its own. The server's
 // object is the daemon.
 func objectLines(e state.Event) []line {
 	class, object := "Svr", e.Object

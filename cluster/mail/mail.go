@@ -189,8 +189,8 @@ func (p *Post) commit(ctx context.Context) {
 	}
 }
 
-// addressed returns to whom a mail goes. A host that receives the mail of all is that of the owner where nobody is named, and of
-// those who are named without one.
+// addressed returns to whom a mail goes. A host that receives the mail of all takes the place of the owner's host where nobody
+// is named, and stands behind names without a host.
 func addressed(m *state.Mail, host string) []string {
 	if host == "" {
 		return m.To

@@ -50,7 +50,7 @@ type LogEnd struct {
 	Leader      string // address of the leader that it hears, or is; empty: none
 }
 
-// Name is that of the replica.
+// Name returns the name of the replica.
 func (e LogEnd) Name() pbs.ReplicaName { return member.NameOf(raft.ServerID(e.ServerID)) }
 
 // order puts the furthest log first (that of Raft: the last term, then the index), and of

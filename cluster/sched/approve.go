@@ -51,9 +51,9 @@ type Approve func(ctx context.Context, v *state.View, starts []Start, say func(i
 // A Verdict is what hooks say of a start.
 type Verdict struct {
 	Why string // it is refused; empty: it may begin
-	// Changes are those of the job that starts, or of the one that is refused.
+	// Changes are made to the job that starts, or that is refused.
 	Changes []command.AttrChange
-	// Again is that the changes concern what vnodes are chosen by: the job is altered, and planned
+	// Again is set if the changes concern what vnodes are chosen by: the job is altered, and planned
 	// again as it is then.
 	Again bool
 }

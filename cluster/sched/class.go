@@ -28,7 +28,7 @@ type key struct {
 
 // A class is the parsed request of all jobs with one key.
 type class struct {
-	// What is read of each class in each cycle comes first.
+	// Fields that each cycle reads of each class come first.
 	stuck  uint64                     // the last cycle in which it fitted nowhere
 	late   uint64                     // the last cycle in which it fitted but for what others are to have
 	lines  int                        // that its jobs had in the last cycle that counted them

@@ -16,7 +16,7 @@ type column struct {
 	moved       bool   // what is shared has changed since it was counted
 }
 
-// columns are those of a world, in the order in which they were asked for.
+// columns are the columns of a world, in the order in which they were asked for.
 type columns []*column
 
 // of returns the one of a resource; nil: nobody has asked for it.

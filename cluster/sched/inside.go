@@ -23,7 +23,7 @@ type inside struct {
 	idle  *world // as if none ran
 }
 
-// queuesOfReservations are those of a view.
+// queuesOfReservations are the queues of the reservations of a view.
 type queuesOfReservations struct {
 	at    moment
 	of    []pbs.ReservationID

@@ -10,7 +10,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// What a job may be, for preempt_prio; one that is none of it is normal.
+// Properties of a job that preempt_prio names; a job without any is normal.
 const (
 	isExpress uint8 = 1 << iota
 	isStarving

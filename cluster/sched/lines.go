@@ -31,7 +31,7 @@ type lines struct {
 	all    []line
 	sorted []int32 // places of lines
 	heap   []int32
-	moved  bool // the first one is that of the heap
+	moved  bool // the first one is the heap's
 }
 
 // init brings the lines into order that were put into heap.

@@ -80,7 +80,7 @@ const (
 	// restFactor keeps cycles over a long queue from taking more than a fifth of a core. It counts for the time in which a cycle
 	// plans: while its proposals are on their way it waits.
 	restFactor = 4
-	// decidesFactor is that after a cycle that has decided about reservations, for whose answers people wait.
+	// decidesFactor is the factor after a cycle that has decided about reservations, for whose answers people wait.
 	decidesFactor = 1
 	// inFlight is how many proposals wait for their commit at a time.
 	inFlight = 256

@@ -13,7 +13,7 @@ import (
 )
 
 // An Outlook answers what is to come on vnodes, and when and where one job fits, as a cycle sees it: beside what runs until
-// its walltime, what reservations have and are to have, and what top jobs were promised. It is that of a view, and starts
+// its walltime, what reservations have and are to have, and what top jobs were promised. It belongs to one view, and starts
 // nothing. One goroutine uses it.
 type Outlook struct {
 	planner *Planner

@@ -49,7 +49,7 @@ type Start struct {
 	ExecVnode string
 	Choice    int // which of the alternatives of the job was placed
 
-	// Backfills is that it passes a job for which room is kept at a later time.
+	// Backfills is set if it passes a job for which room is kept at a later time.
 	Backfills bool
 
 	changes []command.AttrChange // by shrinking it to fit, and by the hooks of runjob

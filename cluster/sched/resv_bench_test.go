@@ -157,7 +157,7 @@ func (c *busy) event(b *testing.B) {
 	m.report(b)
 }
 
-// BenchmarkPlanner_TopsEvent is that without reservations, with no, one and many top jobs.
+// BenchmarkPlanner_TopsEvent is BenchmarkPlanner_ReservedEvent without reservations, with no, one and many top jobs.
 func BenchmarkPlanner_TopsEvent(b *testing.B) {
 	for _, depth := range []int{0, 1, 64, 1000} {
 		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
@@ -171,7 +171,7 @@ func BenchmarkPlanner_TopsEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanner_WholeEvent is that with a top job that waits for what the server has of a resource, of which each run
+// BenchmarkPlanner_WholeEvent is BenchmarkPlanner_TopsEvent with a top job that waits for what the server has of a resource, of which each run
 // has some.
 func BenchmarkPlanner_WholeEvent(b *testing.B) {
 	c := filled(runningStore(100_000, 5000))

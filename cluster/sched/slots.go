@@ -21,7 +21,7 @@ import (
 // unbounded is how many slots there may be where nothing bounds them.
 const unbounded = math.MaxInt64 / 4
 
-// slotLimits are those of a view, with what counts for them.
+// slotLimits are the limits of slots of a view, with what counts for them.
 type slotLimits struct {
 	of     *state.LSF
 	queues []lsf.QueueSlots

@@ -10,7 +10,7 @@ import (
 // A queue may say by a selection of hosts when load suspends its jobs (STOP_COND), beside the thresholds, and by another, in the place of
 // loadSched, when they go on (RESUME_COND; specification: reservation section 9.8).
 
-// conditions are those of a queue; nil: it has none.
+// conditions are the conditions of a queue; nil: it has none.
 type conditions struct{ stop, resume *resreq.Select }
 
 // said are lsf_stop_cond and lsf_resume_cond of a queue.

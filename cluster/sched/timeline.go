@@ -27,7 +27,7 @@ type event struct {
 	more  bool // it has of other resources, too
 }
 
-// usualResources are those of which events know the amounts.
+// usualResources are the resources whose amounts events know.
 var usualResources = [...]string{"ncpus", "mem"}
 
 // when says whether something happens as far as is expected, and whether it does at the latest.

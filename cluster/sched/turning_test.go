@@ -18,7 +18,7 @@ import (
 const half = pbs.Time(1795359600) * 1e9
 
 // A turning bench is one on which time passes: jobs that have a walltime end with it, events are followed by a cycle, and dispatch turns
-// come when they are due. A planner is that of one leader.
+// come when they are due. A planner belongs to one leader.
 type turning struct {
 	*bench
 	now     pbs.Time

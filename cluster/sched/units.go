@@ -14,8 +14,8 @@ import (
 // What a requirement of LSF says of groups of hosts beyond one resource in which all of a job's hosts agree: several of these, a compute unit
 // to itself, or several compute units (specification: reservation section 2.1, rule 12).
 
-// grouped notes which sets a class has asked for, and returns why it cannot have them. The first resource is that of its compute units, if it
-// has asked for any.
+// grouped notes which sets a class has asked for, and returns why it cannot have them. The first resource tells compute units apart, if the
+// class has asked for any.
 func (c *class) grouped(layout lsf.Layout, t resource.Table) (bad string) {
 	var names []string
 	if u := layout.Units; u.Type != "" {

@@ -137,7 +137,7 @@ func (w *world) meets(h int, of *where) bool {
 	return !of.never && (of.hosts == nil || of.hosts.Has(w.hosts[h].names()...)) && of.all.Holds(hostValues{w, h}, "")
 }
 
-// names are those by which a host may be asked for.
+// names returns the names by which a host may be asked for.
 func (h *host) names() []string { return []string{h.key.word, string(h.key.mom)} }
 
 // hostValues is a host as conditions and thresholds see it: lsf.ValueOf asks it.

@@ -18,7 +18,7 @@ type window struct {
 	span
 	// whole says that nothing is taken of the world; else it is as it will be at from, and only what is held later is missing.
 	whole bool
-	// likely says that runs are gone that are expected to end until from; else those are that end until then at the latest.
+	// likely counts runs as gone that are expected to end until from; else only runs that end until then at the latest.
 	likely  bool
 	reserve bool // for a new reservation: not on vnodes that are not for that
 	anyway  bool // whatever state the vnodes are in

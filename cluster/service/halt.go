@@ -248,7 +248,7 @@ func (h *Halt) endScheds() {
 	}
 }
 
-// deadlines are those that moms hold as of their last renewals, in seconds by host: what
+// deadlines are the deadlines that moms hold as of their last renewals, in seconds by host: what
 // they said, or the answer to it if that is longer. No deadline is 0.
 type deadlines struct {
 	mu   sync.Mutex

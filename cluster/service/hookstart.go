@@ -25,7 +25,7 @@ func RunjobEvent(v *state.View, j *state.Job, where string) *hook.Event {
 }
 
 // RunjobChanges reads what hooks of runjob have set of a job. Those that refuse its start may say
-// how long it is to wait. Again is that vnodes have to be chosen anew.
+// how long it is to wait. Again reports whether vnodes have to be chosen anew.
 func RunjobChanges(v *state.View, j *state.Job, out *hook.Outcome) (changes []command.AttrChange, again bool, err error) {
 	if out == nil || out.Job == nil {
 		return nil, false, nil

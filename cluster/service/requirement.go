@@ -138,9 +138,9 @@ func shapesOf(r lsf.Request, most int, v *state.View, site resreq.Site) (lsf.Sha
 	return all[0], lsf.PrintAlternatives(all), nil
 }
 
-// requiredAgain turns a change of a job's requirement into one of its select and place: bmod. The slots and the
-// sharing are those that are asked for with it, else those that the job has, and so are the hosts where it keeps its requirement. Of a job that
-// runs it changes by LSF's rules only what that reserves, whatever it came by.
+// requiredAgain turns a change of a job's requirement into one of its select and place: bmod. The slots and the sharing are taken from the
+// request, else from the job, and so are the hosts where it keeps its requirement. Of a job that runs it changes by LSF's rules only what that
+// reserves, whatever it came by.
 func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange, bmod bool) ([]command.AttrChange, error) {
 	var asked attr.List
 	for _, ch := range changes {

@@ -150,8 +150,8 @@ func plans(v *state.View, sched string) bool {
 	return ok && own.Server().Scheduling()
 }
 
-// schedAttributes are those of a scheduler, with the PBS_HOME in which tools look for its files. Its state is that of PBS's
-// scheduler: scheduling in a cycle, which this replica knows of its own; down before there was a leader, and where it was not
+// schedAttributes returns the attributes of a scheduler, with the PBS_HOME in which tools look for its files. Its state is as
+// in PBS: scheduling in a cycle, which this replica knows of its own; down before there was a leader, and where it was not
 // started; else idle.
 func schedAttributes(v *state.View, b *Batch, sched string) attr.List {
 	s, word := v.Server(), "idle"

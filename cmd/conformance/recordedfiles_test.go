@@ -33,13 +33,13 @@ var internals = []internal{
 	{regexp.MustCompile(`^STAMP  M    host[abc] cput=`), "usage by host, which the ledger has"},
 }
 
-// fileMaskings are those of lines in files.
+// fileMaskings are the maskings of lines in files.
 var fileMaskings = []masking{
 	{regexp.MustCompile(`(pid = |session=)\d+`), "${1}N"},
 	{regexp.MustCompile(`(Obit received) momhop:\d+ serverhop:\d+ state:R substate:\d+`), "$1"}, // hops of PBS's protocol
 	{regexp.MustCompile(`(Exit_status=)26[56]`), "${1}SIGNAL"},                                  // another one ends that job here
 	{regexp.MustCompile(`(?m) +$`), ""},
-	// The fields of a record are those of accounting.md: a Q has no request, an array its indices.
+	// Records have the fields that accounting.md names: a Q has no request, an array its indices.
 	{regexp.MustCompile(`(?m)^(STAMP(?:;Q;[^;]*;|  A    )user=.*? etime=\S+(?: depend=\S+)?) Resource_List\..*$`), "$1"},
 	{regexp.MustCompile(`(?m) array_indices=\S+`), ""},
 	{regexp.MustCompile(`(?m)^(STAMP;E;.*) depend=before\S+`), "$1"}, // PBS ends who waits for it first

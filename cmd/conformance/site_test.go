@@ -164,7 +164,7 @@ func (h *siteHost) sbin(name string) string {
 	return filepath.Join(h.site.exec, "sbin", name)
 }
 
-// pid is that of the daemon as its lock file has it, which must run under that name.
+// pid returns the process of the daemon from its lock file; it must run under that name.
 func (h *siteHost) pid(t *testing.T, lock, name string) int {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(h.home, lock))

@@ -30,7 +30,7 @@ import (
 )
 
 // exits are the statuses of a replica that stops by itself, for its supervisor: what
-// each means and what to do is in docs/operations.md. The names are those of sysexits.h.
+// each means and what to do is in docs/operations.md. The names come from sysexits.h.
 var exits = []struct {
 	err    error
 	status int

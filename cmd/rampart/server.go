@@ -21,8 +21,8 @@ import (
 
 var homeFlag = &urfave.StringFlag{Name: "home", Usage: "PBS_HOME of this daemon", Value: home.Of()}
 
-// addressFlags are common to all that make a replica or a host; the ports are those of
-// design section 3.
+// addressFlags are common to all that make a replica or a host; the ports are listed in design
+// section 3.
 func addressFlags(what string, port, gossip int) []urfave.Flag {
 	return []urfave.Flag{
 		homeFlag,

@@ -21,7 +21,7 @@ import (
 	"rampart/fsm/resource"
 )
 
-// traceFlags are those of rampart sim that play workloads in place of scenarios.
+// traceFlags returns the flags of rampart sim that play workloads in place of scenarios.
 func traceFlags() []urfave.Flag {
 	return append(sim.TwinFlags(), []urfave.Flag{
 		&urfave.StringSliceFlag{Name: "trace", Usage: "replay the workload of a `FILE` in the Standard Workload Format, or of accounting files, or a folder of them; plain or compressed by gzip; may be repeated"},
@@ -41,10 +41,10 @@ func traceFlags() []urfave.Flag {
 	}...)
 }
 
-// workloadFlags are those that mean nothing to scenarios.
+// workloadFlags are the flags that mean nothing to scenarios.
 var workloadFlags = []string{"site", "hosts", "csv", "json", "svg", "gantt", "compare", "each"}
 
-// twinFlags are those of a twin of a cluster.
+// twinFlags are the flags for a copy of a cluster.
 var twinFlags = []string{"down", "qmgr", "submit", "days"}
 
 var drawingFlags = []string{"jobs", "load", "widest", "users"}

@@ -197,7 +197,7 @@ func (s *site) token(role, host string) string {
 	return reply.Msg.GetToken()
 }
 
-// addresses are those of the replicas.
+// addresses returns the addresses of the replicas.
 func (s *site) addresses() []string {
 	var all []string
 	for _, name := range s.order {

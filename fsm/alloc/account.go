@@ -123,7 +123,7 @@ func (a Account) ChargedOf(name string) iter.Seq[string] {
 	}
 }
 
-// Names reports whether a resource is one of those of which the reservation has an amount, be it none.
+// Names reports whether the reservation has an amount of the resource, which may be zero.
 func (r Reserved) Names(res string) bool {
 	_, named := r.Items.Get(res)
 	return named

@@ -113,7 +113,7 @@ func schedRows() []row {
 		managed("load_balancing", Boolean, nil).implying("False"),
 		managed("resources", Text, nil),
 		managed("server_dyn_res", Text, parseDynamic),
-		// What holds in prime time, where that is something else.
+		// Settings for prime time, where they differ.
 		managed(PrimeTime+"by_queue", Boolean, nil),
 		managed(PrimeTime+"round_robin", Boolean, nil),
 		managed(PrimeTime+"strict_ordering", Boolean, nil),

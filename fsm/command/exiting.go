@@ -42,7 +42,7 @@ func (c *JobExiting) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	return releaseOnStageOut(tx, m, &next)
 }
 
-// substateAtStart is that of a run whose mother superior has its order: files come first.
+// substateAtStart returns the substate of a run whose mother superior has its order: files come first.
 func substateAtStart(j *state.Job) pbs.Substate {
 	if _, ok := j.Attrs.Get("stagein", ""); ok {
 		return pbs.SubStageIn

@@ -22,7 +22,7 @@ const GossipSteps = 3
 // GossipKeySize is the length of a new key in bytes.
 const GossipKeySize = 32
 
-// gossipKeySizes are those of AES.
+// gossipKeySizes are the sizes of AES keys, in bytes.
 var gossipKeySizes = []int{16, 24, 32}
 
 // Apply takes the step, if nobody took one before.

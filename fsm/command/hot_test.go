@@ -52,7 +52,7 @@ func (b *haltBench) end() {
 	b.do(&command.JobEnded{Source: b.source(), Job: "0.srv", RunCount: 1, ExitStatus: pbs.ExitRerun})
 }
 
-// source is that of the next fact of the host.
+// source returns the source of the next fact of the host.
 func (b *haltBench) source() command.Source {
 	h, _ := b.s.View().Host("hosta")
 	return command.Source{Host: "hosta", Spool: "s", Seq: h.Acked + 1}

@@ -52,7 +52,7 @@ type keptShare struct {
 	shown int // how often the job stands among the vnode's jobs
 }
 
-// keptShares are those of an assignment in its order.
+// keptShares are the shares of an assignment in its order.
 type keptShares struct {
 	shares []keptShare
 	at     map[pbs.VnodeName]int

@@ -22,7 +22,7 @@ type SubmitJob struct {
 	// they began to get it At.
 	Blob *pbs.Blob `cbor:"5,keyasint,omitempty"`
 	At   pbs.Time  `cbor:"6,keyasint,omitempty"`
-	// Voters are those of whom it was a majority, for the replica that proposes; the log has no need of them.
+	// Voters are the members of whom a majority has stored the script, for the replica that proposes; the log has no need of them.
 	Voters string `cbor:"-"`
 	// Account is the owner, as the directory told it; nil: as before.
 	Account *state.Account `cbor:"7,keyasint,omitempty"`

@@ -13,7 +13,7 @@ type Alternative struct {
 	Wide   resource.List
 }
 
-// What stands between alternatives, of which no select and no amount has a blank.
+// Separators of alternatives; no select and no amount has a blank.
 const (
 	between = " || " // the first is preferred
 	below   = " < "  // the last is: each has more slots than the one before

@@ -60,7 +60,7 @@ type Limit struct {
 // Thousandths is a number with three decimals.
 type Thousandths int64
 
-// Consumers are those whose use a limit counts: all of them together, or each for himself.
+// Consumers says whose use a limit counts: the use of all of them together, or of each separately.
 type Consumers struct {
 	Names []string `cbor:"1,keyasint,omitempty"` // "all" and "~name" among them; none: it does not matter who
 	Each  bool     `cbor:"2,keyasint,omitempty"`
@@ -168,7 +168,7 @@ type Instance struct {
 	Hosts    []string `cbor:"3,keyasint"`           // "all", "others", "default" and "~host" among them
 }
 
-// standardModules are those of a site that has configured nothing, as the file lists them that is installed by default.
+// standardModules are the modules of a site that has configured nothing, as the file lists them that is installed by default.
 var standardModules = []string{ModuleDefault, ModuleParallel, ModuleReserve, ModulePreemption}
 
 // The modules of the scheduler that mean something here.

@@ -10,7 +10,7 @@ import (
 	"rampart/fsm/resreq"
 )
 
-// LoadIndices are those that every host has, in the order in which commands show them (specification: reservation section 1.2).
+// LoadIndices are the indices that every host has, in the order in which commands show them (specification: reservation section 1.2).
 var LoadIndices = [...]string{"r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "swp", "mem"}
 
 // ShownLoad returns the value of a load index as commands show it.
@@ -26,7 +26,7 @@ func ShownLoad(index string, value float64) string {
 	return fmt.Sprintf("%.1f", value)
 }
 
-// What LSF calls the state of a host by its load.
+// LSF's names of the states of a host by its load.
 const (
 	StatusOK          = "ok"
 	StatusBusy        = "busy"    // a threshold keeps jobs from it

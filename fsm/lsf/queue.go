@@ -159,7 +159,7 @@ func amounts(items resource.List, t resource.Table, site resreq.Site) resreq.Usa
 	return u
 }
 
-// Whom the limits of a queue's slots are for, in max_run_res.ncpus.
+// Subjects of the limits of a queue's slots, in max_run_res.ncpus.
 const (
 	Everybody = "o:PBS_ALL"
 	EachUser  = "u:PBS_GENERIC"

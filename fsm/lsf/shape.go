@@ -60,7 +60,7 @@ func unsupported(format string, args ...any) error {
 }
 
 // Shapes turns a requirement into chunks and their placement, once for each alternative of what is reserved. t defines the resources.
-// The layout of the first one is that of all.
+// All have the layout of the first one.
 func Shapes(r Request, t resource.Table, site resreq.Site) ([]Shape, error) {
 	n := 1
 	for _, term := range r.Requirement.Terms {

@@ -20,7 +20,7 @@ func ReadSlots(text string) (least, most int, ok bool) {
 }
 
 // Sizes returns the shapes of a job that may have from so many slots to so many more, with one slot more each.
-// The layout of the last one is that of all.
+// All have the layout of the last one.
 func Sizes(r Request, most int, t resource.Table, site resreq.Site) ([]Shape, error) {
 	n := most - r.Slots + 1
 	switch {

@@ -66,7 +66,7 @@ var Terms = []Word{
 	{"`Active`, `Inact`", "queue attribute `started`", "whether jobs may start"},
 }
 
-// Resources are those that the two faces call differently, or measure in other units.
+// Resources are the resources that PBS and LSF call differently, or measure in other units.
 var Resources = []Word{
 	{"`mem`", "`mem`", "LSF shows megabytes of 1024 KB"},
 	{"`hname`", "`host`", ""},

@@ -215,7 +215,7 @@ func open(r io.Reader, h *Header) (*reader, *zstd.Decoder, error) {
 	return rd, z, nil
 }
 
-// What is decoded and waits to be put into the store.
+// Bounds on what is decoded and waits to be put into the store.
 const (
 	batchRecords = 256
 	batchesAhead = 4

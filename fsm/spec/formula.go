@@ -69,7 +69,7 @@ type formulaParser struct {
 	inexact bool // see Formula.Exact
 }
 
-// operators are those of more than a character, and the keywords.
+// operators are the operators of more than a character, and the keywords.
 var operators = []string{"**", "//", "<=", ">=", "==", "!="}
 
 // next reads a word.

@@ -51,7 +51,7 @@ func inexactly(f function) function {
 // constants are the names that math has.
 var constants = map[string]float64{"pi": math.Pi, "e": math.E, "tau": 2 * math.Pi, "inf": math.Inf(1), "nan": math.NaN(), "True": 1, "False": 0}
 
-// functions are those of Python itself and of its module math. What IEEE 754 does not bind to one result is inexact.
+// functions are the functions of Python itself and of its module math. What IEEE 754 does not bind to one result is inexact.
 var functions = map[string]function{
 	"abs": ofOne(math.Abs), "fabs": ofOne(math.Abs), "ceil": ofOne(math.Ceil), "floor": ofOne(math.Floor), "trunc": ofOne(math.Trunc),
 	"int": ofOne(math.Trunc), "float": ofOne(func(a float64) float64 { return a }), "bool": ofOne(func(a float64) float64 { return truth(a != 0) }),

@@ -110,7 +110,7 @@ func exactSum(all []float64) float64 {
 	return sum
 }
 
-// distance is that of two points.
+// distance returns the distance of two points.
 func distance(points [][]float64) float64 {
 	if len(points[0]) != len(points[1]) {
 		return math.NaN()

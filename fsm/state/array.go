@@ -242,7 +242,7 @@ func (t *tables) Done(parent *Job) bool {
 	return true
 }
 
-// arrayAttributes are those of arrays and their subjobs; of other jobs they are not set.
+// arrayAttributes are the attributes of arrays and their subjobs; other jobs do not have them set.
 var arrayAttributes = map[string]func(t *tables, j *Job) string{
 	"array": func(_ *tables, j *Job) string {
 		if j.Array == nil {

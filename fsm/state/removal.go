@@ -66,5 +66,5 @@ type Replica struct {
 	Generation    uint64          `cbor:"8,keyasint,omitempty"`  // how often its store was started
 	Start         string          `cbor:"9,keyasint,omitempty"`  // token of that start: copies of a store count alike
 	Zone          string          `cbor:"10,keyasint,omitempty"` // failure domain; empty: none is set
-	Build         string          `cbor:"11,keyasint,omitempty"` // version of Rampart, as Version is that of PBS
+	Build         string          `cbor:"11,keyasint,omitempty"` // version of Rampart; Version is the version of PBS
 }

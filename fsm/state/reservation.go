@@ -18,7 +18,7 @@ type Reservation struct {
 	Owner    pbs.User             `cbor:"3,keyasint"`
 	State    pbs.ReservationState `cbor:"4,keyasint"`
 	Substate pbs.ReservationState `cbor:"5,keyasint"`
-	// Start and End are those of the present or next occurrence; 0: it begins as soon as its job fits, which is not decided.
+	// Start and End bound the present or next occurrence; 0: it begins as soon as its job fits, which is not decided.
 	Start pbs.Time `cbor:"6,keyasint,omitempty"`
 	End   pbs.Time `cbor:"7,keyasint,omitempty"`
 	// Length is how long each further occurrence lasts, and of one without a start how long it is to last.

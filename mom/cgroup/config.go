@@ -81,7 +81,7 @@ func (s *size) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// defaults are those of a hook without a configuration file.
+// defaults returns the settings of a hook without a configuration file.
 func defaults() config {
 	on := controller{Enabled: true}
 	return config{

@@ -82,7 +82,7 @@ func (t Tree) Tops() []string {
 	return all
 }
 
-// unified reports whether the controllers are those of v2.
+// unified reports whether the controllers are controllers of v2.
 func (t Tree) unified() bool { return t.Unified != "" && len(t.Mounts) == 0 }
 
 // has reports whether a controller can be used for jobs.

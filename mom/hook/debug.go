@@ -143,7 +143,7 @@ func eventLines(d *data) []byte {
 	return l.Bytes()
 }
 
-// answerLines are those of what came of the hook; of one that has failed it is refused, with the cause.
+// answerLines returns the lines that tell the outcome of the hook; a hook that has failed is a refusal, with the cause.
 func answerLines(e *Event, a *Answer) []byte {
 	var l lines
 	switch {

@@ -143,7 +143,7 @@ type Answer struct {
 	// Failure says why the hook did not come to its end; empty: it did. Then it counts as
 	// a rejection, and nothing that it has changed takes effect.
 	Failure   string `json:"failed"`
-	TimedOut  bool   `json:"-"` // Failure is that the alarm has rung
+	TimedOut  bool   `json:"-"` // Failure is due to the alarm
 	Traceback string `json:"traceback"`
 
 	Job     *Edits            `json:"job"`

@@ -57,7 +57,7 @@ type message struct {
 	Stays bool   `json:"stays"`
 }
 
-// pipes are those of a run; the ends of the process are given away. Nothing goes through the last one: the root of
+// pipes are the pipes of a run; the ends of the process are given away. Nothing goes through the last one: the root of
 // the family has its other end, and sees by it that the daemon is gone.
 type pipes struct {
 	in, out, noise, life                     *os.File // ours

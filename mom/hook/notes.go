@@ -85,7 +85,7 @@ func (o *Outcome) failed(h *Hook, e *Event, a *Answer) {
 	}
 }
 
-// exitStatus is that of PBS's interpreter for a hook that has failed.
+// exitStatus returns the status of PBS's interpreter for a hook that has failed.
 func exitStatus(a *Answer) int {
 	if a.TimedOut {
 		return 253

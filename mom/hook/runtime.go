@@ -223,7 +223,7 @@ func (r *Runtime) Compile(ctx context.Context, name string, script []byte) error
 // compileWithin bounds the compilation of a script.
 const compileWithin = 20 * time.Second
 
-// defaultAlarm is that of hooks, for a copy without one.
+// defaultAlarm is the alarm of hooks, for a copy without one.
 const defaultAlarm = 30 * time.Second
 
 func (run *Run) alarm() time.Duration {

@@ -27,7 +27,7 @@ type worker struct {
 	mu      sync.Mutex
 	next    uint64
 	waiting map[uint64]chan forked // by request
-	// families are those of its forks that have not ended.
+	// families are the families of its forks that have not ended.
 	families map[*family]bool
 }
 

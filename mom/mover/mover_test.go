@@ -67,7 +67,7 @@ func (p *pair) ByUID(_ context.Context, uid uint32) (transport.Account, error) {
 	return transport.Account{Name: "self", UID: uid, Home: p.there}, nil
 }
 
-// inPair runs a test in a bubble; role is that of the caller.
+// inPair runs a test in a bubble; role is the caller's.
 func inPair(t *testing.T, role transport.Role, test func(t *testing.T, p *pair)) {
 	here, there := t.TempDir(), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

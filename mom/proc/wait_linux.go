@@ -52,7 +52,7 @@ func (l *Linux) waitGone(ctx context.Context, h Handle) error {
 	if err != nil {
 		return err
 	}
-	// A readable pidfd is that of a process that has ended: no thread has to wait for it.
+	// A pidfd is readable when its process has ended: no thread has to wait for it.
 	err = conn.Read(func(fd uintptr) bool {
 		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 		n, err := unix.Poll(p, 0)

@@ -17,7 +17,7 @@ const taskFile = "task.log"
 // A taskLog is what this spool has written of a task's file. The zero one knows nothing of it.
 type taskLog struct {
 	entered bool  // the file's name is on disk, so that it is enough to sync what it holds
-	size    int64 // of the file, whose end is that of a whole line
+	size    int64 // of the file, which ends with a whole line
 	whole   int64 // of the last line that is not a change
 }
 

@@ -27,7 +27,7 @@ func (s MemberState) String() string {
 	}, s)
 }
 
-// What a sister's standing hears.
+// Events of a sister's standing.
 const (
 	keepsWord    word = "keeps vnodes"
 	releasedWord word = "released"

@@ -252,8 +252,7 @@ func (o Order) nodeFile(host string) (string, error) {
 	return b.String(), nil
 }
 
-// Nodes is the node table: the host of each line of the node file. Nodes without any are those
-// of this host.
+// Nodes is the node table: the host of each line of the node file. Without any it names this host.
 func (o Order) Nodes(host pbs.HostName) ([]string, error) {
 	text, err := o.nodeFile(string(host))
 	if err != nil {
@@ -304,7 +303,7 @@ func number(text string, _ bool) int {
 	return max(n, 0)
 }
 
-// threads returns NCPUS and OMP_NUM_THREADS: both are those of the first chunk.
+// threads returns NCPUS and OMP_NUM_THREADS: both come from the first chunk.
 func (o Order) threads() (ncpus, omp string) {
 	_, chunks, err := o.chunks()
 	if err != nil || len(chunks) == 0 {

@@ -30,7 +30,7 @@ type Hold struct {
 	Failure string     `json:"failure,omitempty"` // the last one's
 }
 
-// What a hold hears.
+// Events of a hold.
 const (
 	askWord       word = "ask"
 	exitWord      word = "the program ends"

@@ -29,7 +29,7 @@ type KillOrder struct {
 	Killing
 }
 
-// What a wish hears.
+// Events of a wish.
 const (
 	killWord     word = "kill"
 	askHooksWord word = "kill, if hooks agree"

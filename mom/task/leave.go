@@ -40,7 +40,7 @@ func (t Task) Reckoned() bool {
 	return t.State() == Ended || t.Part.Stage > PartEpilogue
 }
 
-// EndEvents are those of hooks of a run that is over: what happens is different where the start has
+// EndEvents returns the events of hooks of a run that is over; they differ where the start has
 // failed (specification: ramp-down section 17). A sister has some at each stage of its end.
 func (t Task) EndEvents() []string {
 	switch {

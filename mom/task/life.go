@@ -54,7 +54,7 @@ type Life struct {
 	Barred bool `json:"barred,omitempty"`
 }
 
-// What a life hears.
+// Events of a life.
 const (
 	beginJoinWord word = "begin, with sisters"
 	beginWord     word = "begin"
@@ -116,7 +116,7 @@ func (s PartsState) String() string {
 	return nameOf([]string{PartsUnasked: "unasked", PartsAsked: "asked", PartsKilled: "killed", PartsGathered: "gathered"}, s)
 }
 
-// What the parts hear.
+// Events of the parts.
 const (
 	killedWord   word = "programs were told to end"
 	gatheredWord word = "told to end"
@@ -159,7 +159,7 @@ func (l Life) condemned() bool { return l.forced() || l.Kill.ordered() }
 // records on disk.
 type Reports uint8
 
-// What was reported.
+// States of the reports of a run.
 const (
 	NothingTold Reports = iota
 	StartTold
@@ -171,7 +171,7 @@ func (r Reports) String() string {
 	return nameOf([]string{NothingTold: "nothing", StartTold: "start told", EndTold: "end told"}, r)
 }
 
-// What the reports hear.
+// Events of the reports.
 const (
 	startToldWord word = "start is in the spool"
 	endToldWord   word = "end is in the spool"

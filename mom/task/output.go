@@ -23,8 +23,8 @@ const (
 	stderr = "ER"
 )
 
-// What Delivered says of the output of a run that counts: all of it is where its owner
-// wants it, or some is in undelivered/.
+// Values of Delivered for a run that counts: all of its output is where its owner wants it, or some
+// is in undelivered/.
 const (
 	stageOutDone   = 1
 	stageOutFailed = -1

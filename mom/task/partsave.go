@@ -64,7 +64,7 @@ func (p SavedPart) stopped(why string) SavedPart { return p.step(notSavedWord, w
 // numbers are in records on disk.
 type KeptPart uint8
 
-// What becomes of a checkpoint.
+// States of a checkpoint that the part has kept.
 const (
 	PartGoesOn KeptPart = iota + 1 // both stay: the job goes on from it
 	PartKnown                      // the servers have it dropped

@@ -21,7 +21,7 @@ type Program struct {
 	Handle proc.Handle  `json:"handle"`
 	Status int          `json:"status,omitempty"` // 256 + signal when killed by one
 	Failed string       `json:"failed,omitempty"` // it could not be started
-	// Session is that of the program that was checkpointed, of one that goes on from there.
+	// Session is the session of the checkpointed program, for a program that goes on from there.
 	Session int64 `json:"session,omitempty"`
 	// Attached says that there is no shim: the handle is the process's own.
 	Attached bool `json:"attached,omitempty"`
@@ -45,7 +45,7 @@ func (s ProgramState) String() string {
 	}, s)
 }
 
-// What a program hears.
+// Events of a program.
 const (
 	runsWord    word = "it runs"
 	itsOverWord word = "it has ended"

@@ -106,7 +106,7 @@ func (s *Site) programEnvironment(t Task, a Account, p Program) []string {
 	return env
 }
 
-// ownVariables are those that are of the host and the job whoever starts a program.
+// ownVariables come from the host and the job, whoever starts a program.
 var ownVariables = []string{"PBS_JOBID", "PBS_JOBCOOKIE", "PBS_MOMPORT", taskSocket, "TMPDIR"}
 
 // recoverProgram finds out whether a program was started before the mom died. One that was

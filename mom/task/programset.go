@@ -7,7 +7,7 @@ import (
 	"rampart/mom/proc"
 )
 
-// Programs are those that a job has started on this host besides its first, in the order of their numbers. Nobody writes to
+// Programs are the programs that a job has started on this host besides its first, in the order of their numbers. Nobody writes to
 // a list: each change returns another.
 type Programs []Program
 

@@ -38,5 +38,5 @@ func ParseSignal(name string) (syscall.Signal, error) {
 	return sig, nil
 }
 
-// otherNames are those of signal(7) that are second names of signals.
+// otherNames are the second names of signals in signal(7).
 var otherNames = map[string]syscall.Signal{"IOT": syscall.SIGABRT, "CLD": syscall.SIGCHLD, "POLL": syscall.SIGIO}

@@ -48,7 +48,7 @@ const (
 // Has reports whether one of them is why the part ends.
 func (w PartEnds) Has(one PartEnds) bool { return w&one != 0 }
 
-// What a part hears.
+// Events of a part.
 const (
 	takesPartWord  word = "takes part"
 	neverPartWord  word = "takes no part"

@@ -17,7 +17,7 @@ func (s SnapState) String() string { return nameOf([]string{SnapIdle: "idle", Sn
 // A MadeState says whether there is a checkpoint to go on from. The numbers are in records on disk.
 type MadeState uint8
 
-// What there is to go on from.
+// States of what there is to go on from.
 const (
 	NoneMade   MadeState = iota
 	MadeUntold           // the fact is not in the spool
@@ -37,7 +37,7 @@ type Snap struct {
 	Made  MadeState     `json:"made,omitempty"`
 }
 
-// What these checkpoints hear.
+// Events of these checkpoints.
 const (
 	dueWord    word = "due"
 	endWord    word = "over" // made or not, or given up for another

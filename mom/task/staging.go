@@ -24,7 +24,7 @@ type Staging struct {
 	Dead map[string]string `json:"dead,omitempty"`
 }
 
-// What the files hear.
+// Events of the files.
 const (
 	stageInWord  word = "stage in"
 	comeWord     word = "they have come"

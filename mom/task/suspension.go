@@ -28,7 +28,7 @@ type Suspension struct {
 	Idle  time.Duration   `json:"idle,omitempty"` // it was suspended for before
 }
 
-// What a suspension hears.
+// Events of a suspension.
 const (
 	suspendWord  word = "suspend"
 	resumeWord   word = "resume"

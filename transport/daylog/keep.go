@@ -27,7 +27,7 @@ func Expired(days []string, today string, keep int) []string {
 	return all[:i]
 }
 
-// IsDay reports whether a file name is that of a day.
+// IsDay reports whether a file name is the name of a day.
 func IsDay(name string) bool {
 	return len(name) == len(dayForm) && strings.Trim(name, "0123456789") == ""
 }

@@ -1,3 +1,3 @@
 // Package known keeps what a service beside the cluster has answered, such as the directory of
-// users or the name service, so that one that hangs costs nobody but those of whom it has never spoken.
+// users or the name service, so that one that hangs delays only questions that it has never answered.
 package known

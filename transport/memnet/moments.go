@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// moments are those at which something arrives, none twice: timers of a bubble that fire at the same moment do so in an
+// moments are the times at which something arrives, none twice: timers of a bubble that fire at the same moment do so in an
 // order that the runtime draws.
 type moments struct {
 	mu    sync.Mutex

@@ -7,7 +7,7 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// What most vnodes have, so that their calendars need not grow.
+// Capacities that suffice for most vnodes, so that their calendars need not grow.
 const (
 	usualResources = 2
 	usualSteps     = 8

@@ -10,7 +10,7 @@ import (
 	"rampart/cmd/rampart/home"
 )
 
-// schedFiles are those of a replica's sched_priv, and where their defaults are in PBS_EXEC/etc.
+// schedFiles names the files of a replica's sched_priv, and where their defaults are in PBS_EXEC/etc.
 var schedFiles = map[string]string{
 	"sched_config": "pbs_sched_config", "resource_group": "pbs_resource_group", "holidays": "pbs_holidays", "dedicated_time": "pbs_dedicated",
 }

@@ -52,7 +52,7 @@ func (o Options) Validate() error {
 	return errors.Join(faults...)
 }
 
-// zone is that of the replica with the number.
+// zone returns the time zone of the replica with the number.
 func (o Options) zone(replica int) string {
 	if len(o.Zones) == 0 {
 		return ""

@@ -62,10 +62,10 @@ func Knows(name string) bool {
 	return ok
 }
 
-// Names are those that PBS has in sbin: the daemons, and programs that look after them.
+// Names returns the names of the programs that PBS has in sbin: the daemons, and programs that look after them.
 func Names() []string { return named(false) }
 
-// UserNames are those that PBS has in bin.
+// UserNames returns the names of the programs that PBS has in bin.
 func UserNames() []string { return named(true) }
 
 func named(user bool) []string {

@@ -64,7 +64,7 @@ func (c *call) printJob(ctx context.Context, operand string) error {
 	return j.print(c.world.Stdout, !c.has("a"))
 }
 
-// stateNumbers are those of a PBS, by the letter.
+// stateNumbers are the numbers that a PBS gives to states, by their letters.
 var stateNumbers = map[string]int{"T": 0, "Q": 1, "H": 2, "W": 3, "R": 4, "S": 4, "U": 4, "E": 5, "X": 6, "B": 7, "M": 8, "F": 9}
 
 // lastRun reads what a mom has on disk of the last run of a job.

@@ -50,7 +50,7 @@ type probe struct {
 	looked     []string
 }
 
-// categories are those of problems, in the order in which they are told.
+// categories are the kinds of problems, in the order in which they are told.
 var categories = []string{"Missing Files", "Wrong Links", "Ownership", "Permissions"}
 
 // errProblems is the end of a probe that has found some, which it has told.

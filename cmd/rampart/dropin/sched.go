@@ -37,7 +37,7 @@ const retryEvery = 2 * time.Second
 
 // A settingsServer holds the scheduler's attributes: the replica of this host.
 type settingsServer interface {
-	// attributes are those that list sched shows, by name.
+	// attributes returns what list sched shows, by name.
 	attributes(ctx context.Context) (map[string]string, error)
 	// set sets one, or unsets it with the empty value; errRefused: it will never be taken.
 	set(ctx context.Context, name, value string) error

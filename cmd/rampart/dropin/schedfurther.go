@@ -13,7 +13,7 @@ import (
 	"rampart/transport/own"
 )
 
-// What is said of a scheduler whose folders cannot be used: PBS's words.
+// PBS's words about a scheduler whose folders cannot be used.
 const (
 	badPriv = "PBS failed validation checks for sched_priv directory"
 	badLogs = "PBS failed validation checks for sched_log directory"

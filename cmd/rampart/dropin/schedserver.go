@@ -60,7 +60,7 @@ func (s *schedServer) open() error {
 	return err
 }
 
-// attributes are those of the scheduler, as list sched shows them.
+// attributes returns the attributes of the scheduler, as list sched shows them.
 func (s *schedServer) attributes(ctx context.Context) (map[string]string, error) {
 	if err := s.open(); err != nil {
 		return nil, err

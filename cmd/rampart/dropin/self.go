@@ -54,7 +54,7 @@ func (s self) first() string {
 	return s.servers[0]
 }
 
-// port is that of pbs.conf, else the usual one.
+// port returns the port that pbs.conf names, else the usual one.
 func (s self) port(key, usual string) string { return cmp.Or(home.Conf(key), usual) }
 
 // replica is the address of the first server.

@@ -38,7 +38,7 @@ func readers(open bool) transport.Audience {
 	return transport.ForKnown
 }
 
-// alarms are those of the parts that the replica does not know.
+// alarms returns the alarms of the parts that the replica does not know.
 func (s *Server) alarms() []member.Alarm {
 	all := slices.Concat(s.backup.alarms(), s.missingScripts(), s.silenceAlarms())
 	why, holdsUp := s.ledger.Trouble()

@@ -30,7 +30,7 @@ import (
 // administration is the program whose subcommands are the administration commands.
 const administration = "rampart"
 
-// commands are those that users have.
+// commands returns the commands of users.
 func commands() []*cli.Command { return slices.Concat(pbs.Commands(), lsf.Commands()) }
 
 // isCommand reports whether a scenario may run a command of that name.
@@ -267,7 +267,7 @@ func (c *caller) adminEnv() *admin.Env {
 // standardHome is PBS_HOME where nobody says otherwise: commands that read logs find those of the first replica.
 const standardHome = "/var/spool/rampart"
 
-// real returns where a file is that commands know by that name; nothing of the machine is to be seen.
+// real returns the path of a file that commands know by that name; they can see nothing else of the machine.
 func (r *run) real(name string) (string, error) {
 	if !path.IsAbs(name) {
 		name = path.Join(workAs, name)

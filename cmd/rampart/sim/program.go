@@ -17,7 +17,7 @@ import (
 // forEver is how long a program runs that does not end by itself.
 const forEver = mostTime
 
-// programs are those of the jobs: what was declared, and which of them end.
+// programs are the programs of the jobs: what was declared, and which of them end.
 type programs struct {
 	mu     sync.Mutex
 	ending map[string]bool // jobs

@@ -41,7 +41,7 @@ type step struct {
 	words []word // after the verb
 }
 
-// What a scenario has that does not say.
+// Defaults of a scenario.
 var (
 	standardBegin = time.Date(2005, 4, 22, 15, 0, 0, 0, time.UTC)
 	standardHost  = "hosta:ncpus=4,mem=8gb"

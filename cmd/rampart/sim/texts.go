@@ -109,7 +109,7 @@ func (r *run) cmp(_ step, words []string) error {
 	return &failure{words[0] + " to be as " + words[1], difference(string(want), string(got))}
 }
 
-// archived reports whether a name is that of a file of the archive.
+// archived reports whether the archive has a file of that name.
 func (r *run) archived(name string) bool {
 	for _, f := range r.s.archive.Files {
 		if f.Name == name {

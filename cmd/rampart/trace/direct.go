@@ -94,7 +94,7 @@ func (a *answer) WriteHeader(status int)      { a.status = status }
 func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 func (a *answer) Flush()                      {}
 
-// services are those of the machine that commands ask.
+// services returns the services of the machine that commands ask.
 func (m *machine) services() http.Handler {
 	s := service.New(service.Config{
 		Replica: replica{m: m}, Accounts: everybody{}, Log: nobody{}, Logger: slog.New(slog.DiscardHandler),

@@ -74,7 +74,7 @@ func firstOf(t *Troubles) string {
 	return ", the first: " + t.List[0].String()
 }
 
-// furnish gives a site without vnodes the hosts that are wished, or those of which the trace speaks.
+// furnish gives a site without vnodes the hosts that are wished, or the hosts that the trace names.
 func (m *machine) furnish(o Options, source Source) error {
 	if m.view().VnodeCount() > 0 {
 		if o.Hosts.Count > 0 {

@@ -37,7 +37,7 @@ type Report struct {
 	index   uint64
 }
 
-// Figures are those of the whole.
+// Figures are the figures of all jobs together.
 type Figures struct {
 	Jobs        int            `json:"jobs"`
 	Finished    int            `json:"finished"`

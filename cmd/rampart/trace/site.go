@@ -19,7 +19,7 @@ var qmgrFiles = []string{
 	"server/qmgr_pr.out", "server/qmgr_ps.out", "scheduler/qmgr_psched.out", "node/qmgr_pn_default.out", "hook/qmgr_ph_default.out",
 }
 
-// qmgrSuffix is that of files with lines for qmgr, which are read in the order of their names.
+// qmgrSuffix ends the names of files with lines for qmgr, which are read in the order of their names.
 const qmgrSuffix = ".qmgr"
 
 // schedFolders are where a folder has sched_config, resource_group, holidays and dedicated_time.

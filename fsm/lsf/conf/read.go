@@ -14,7 +14,7 @@ import (
 // A File is one that was read.
 type File struct{ Path, Text string }
 
-// Files are those of a site; nil: it has no such file, and defaults apply.
+// Files are the configuration files of a site; nil: it has no such file, and defaults apply.
 type Files struct {
 	Conf, Shared, Cluster, Params, Hosts, Queues, Resources, Modules, Applications *File
 }

@@ -119,7 +119,7 @@ func (r *reader) instances(s section, e entry) {
 	r.out.Config.Instances = append(r.out.Config.Instances, all...)
 }
 
-// placedTwice returns a word of an instance that stands for hosts of an earlier one of the same resource; rows are those of the line that is read.
+// placedTwice returns a word of an instance that stands for hosts of an earlier one of the same resource; row has the instances of the line that is read.
 func (r *reader) placedTwice(i lsf.Instance, row []lsf.Instance) (word string, twice bool) {
 	for _, o := range slices.Concat(r.out.Config.Instances, row) {
 		if o.Resource != i.Resource {
