@@ -30,7 +30,7 @@ PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
 # Packages in which one goroutine does everything: the race detector has nothing to see there, and archtest looks for goroutines in
 # them. All others are raced. sim plays clusters, as chaos does under the detector.
 UNRACED := ./fsm/... ./cmd/internal/... ./cli ./cli/admin ./cli/lsf ./cli/plan ./cli/render ./cli/script ./cli/svg ./cli/terminal ./cli/timeline \
-	./cmd/bench ./cmd/pbs ./cmd/rampart/dev ./cmd/rampart/home ./cmd/rampart/sim ./cmd/rampart/trace ./chaos/check ./chaos/fault ./chaos/load \
+	./cmd/bench ./cmd/pbs ./cmd/rampart/dev ./cmd/rampart/home ./cmd/rampart/sim ./cmd/rampart/trace ./chaos/check ./chaos/fault ./chaos/load ./chaos/planted \
 	./cluster/identity ./cluster/member ./cluster/recovery ./cluster/sched/calendar ./mom/cgroup ./mom/files \
 	./transport/build ./transport/daylog ./transport/login ./transport/meter ./transport/own
 # Tests that play less under the race detector, or nothing, ask for build.Raced: they are played whole without it.
