@@ -90,7 +90,7 @@ func program(argv []string) (name string, args []string) {
 	return name, argv[1:]
 }
 
-// Environment tells the variables that every command heeds.
+// Environment lists the variables that every command reads.
 const Environment = `environment:
   PBS_CONF_FILE   the configuration, instead of /etc/pbs.conf
   PBS_GATEWAY     sockets of daemons to ask, in order, with commas; else those in PBS_HOME/run

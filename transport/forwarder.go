@@ -94,7 +94,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(ctx)
 	}
 	w = interims{w, r.Header.Get(HeaderInterim) != ""}
-	r.Header.Set(HeaderInterim, "1") // we heed it, whatever the asker can read
+	r.Header.Set(HeaderInterim, "1") // we read it, whatever the asker can read
 	ctx, cancel := WithBudget(r.Context(), timeoutOf(r))
 	defer cancel()
 	f.proxy.ServeHTTP(w, r.WithContext(ctx))

@@ -311,7 +311,7 @@ func TestBudget_SilentReplicaTakesItsShareOnly(t *testing.T) {
 	})
 }
 
-// A gateway heeds the budget of the command behind it.
+// A gateway keeps to the budget of the command behind it.
 func TestForwarder_SharesTheBudgetOfItsAsker(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		all, _ := three(w, 0)

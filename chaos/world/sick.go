@@ -34,7 +34,7 @@ func (w *World) cure() bool {
 	return any
 }
 
-// hurt notes that a host may be unfit for jobs from now on.
+// hurt notes that jobs may fail on a host from now on.
 func (k *book) hurt(host pbs.HostName) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -93,7 +93,7 @@ func wanting(names []string, action urfave.ActionFunc) urfave.ActionFunc {
 	}
 }
 
-// withoutOperands carries the action out when there are no words that it would not heed.
+// withoutOperands runs the action if there are no operands, which it would ignore.
 func withoutOperands(action urfave.ActionFunc) urfave.ActionFunc {
 	return func(c *urfave.Context) error {
 		if c.NArg() > 0 {

@@ -280,7 +280,7 @@ func (c *cycle) moves(r *state.Reservation) bool {
 	return slices.ContainsFunc(c.plan.Decisions, func(d *command.DecideReservation) bool { return d.Reservation == r.ID && d.Why == "" })
 }
 
-// reachedInside is reached for a job of a reservation, which heeds the limits of its queue alone.
+// reachedInside is reached for a job of a reservation, to which only the limits of its queue apply.
 func (c *cycle) reachedInside(j *state.Job, id pbs.JobID) (state.Wait, bool) {
 	if !c.limiter.applies(c.view, j.Queue) {
 		return state.Wait{}, false

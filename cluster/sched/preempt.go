@@ -57,8 +57,8 @@ type bound struct {
 	method int
 }
 
-// A quarry is where a job fits when some victims are preempted by their method of a place.
-type quarry struct {
+// A candidate is where a job fits when some victims are preempted by their method of a place.
+type candidate struct {
 	placed  spec.ExecVnode
 	victims []*victim
 	method  int
@@ -134,7 +134,7 @@ func (c *cycle) overcome(j *state.Job, a attempt, must []*victim) bool {
 		if _, ok := c.preemption.most[bound{a.level, method}].orMake(c, a.level, method).fits(a.class); !ok {
 			continue
 		}
-		if q, ok := c.catch(j, a, method, must); ok {
+		if q, ok := c.findCandidate(j, a, method, must); ok {
 			c.take(j, a, q)
 			return true
 		}
@@ -196,8 +196,8 @@ func (w *world) orMake(c *cycle, level int64, method int) *world {
 	return w
 }
 
-// hunt finds the victims that have to go so that the class fits, beside those that must go anyway.
-func (c *cycle) hunt(a attempt, method int, must []*victim) (quarry, bool) {
+// selectVictims finds the victims that have to go so that the class fits, beside those that must go anyway.
+func (c *cycle) selectVictims(a attempt, method int, must []*victim) (candidate, bool) {
 	w := c.free.copyTo(c.preemption.scratch)
 	c.preemption.scratch = w
 	defer c.future.back()
@@ -206,7 +206,7 @@ func (c *cycle) hunt(a attempt, method int, must []*victim) (quarry, bool) {
 	}
 	if must != nil {
 		if placed, ok := c.findFor(w, a.class); ok {
-			return quarry{placed, must, method}, true
+			return candidate{placed, must, method}, true
 		}
 	}
 	var may []*victim
@@ -231,7 +231,7 @@ func (c *cycle) hunt(a attempt, method int, must []*victim) (quarry, bool) {
 			return c.spare(a, must, may[:i+1], w.on(placed), method)
 		}
 	}
-	return quarry{}, false
+	return candidate{}, false
 }
 
 // on returns the hosts of an assignment.
@@ -247,7 +247,7 @@ func (w *world) on(placed spec.ExecVnode) map[int]bool {
 
 // spare drops the victims that are on other hosts than the job, and those without which it
 // fits as well, the ones that were found last first.
-func (c *cycle) spare(a attempt, must, found []*victim, hosts map[int]bool, method int) (quarry, bool) {
+func (c *cycle) spare(a attempt, must, found []*victim, hosts map[int]bool, method int) (candidate, bool) {
 	var kept []*victim
 	for _, v := range found {
 		for h := range c.free.on(c.leaves(v, method).placed) {
@@ -268,7 +268,7 @@ func (c *cycle) spare(a attempt, must, found []*victim, hosts map[int]bool, meth
 			kept = append(kept[:i:i], kept[i+1:]...)
 		}
 	}
-	return quarry{placed, slices.Concat(must, kept), method}, ok
+	return candidate{placed, slices.Concat(must, kept), method}, ok
 }
 
 // without places the class as if the victims but one were gone.
@@ -300,7 +300,7 @@ func (c *cycle) findFor(w *world, cl *class) (placed spec.ExecVnode, ok bool) {
 }
 
 // take plans to preempt the victims, and keeps what is free of what the job will get.
-func (c *cycle) take(j *state.Job, a attempt, q quarry) {
+func (c *cycle) take(j *state.Job, a attempt, q candidate) {
 	c.preemption.jobs++
 	for _, v := range q.victims {
 		v.taken, v.below = true, a.level

@@ -12,29 +12,29 @@ import (
 // mostRehearsals bounds how often victims are looked for anew since one of them would go on too early.
 const mostRehearsals = 8
 
-// catch finds victims by whose preemption the job will start: what is planned was rehearsed.
-func (c *cycle) catch(j *state.Job, a attempt, method int, must []*victim) (quarry, bool) {
+// findCandidate finds victims by whose preemption the job will start: what is planned was rehearsed.
+func (c *cycle) findCandidate(j *state.Job, a attempt, method int, must []*victim) (candidate, bool) {
 	for range mostRehearsals {
-		q, ok := c.hunt(a, method, must)
+		q, ok := c.selectVictims(a, method, must)
 		if !ok || !c.rehearse(j, q) {
-			return quarry{}, false
+			return candidate{}, false
 		}
 		v := c.early(a, q)
 		if v == nil {
 			return q, true
 		}
 		if v.taken || v.pending {
-			return quarry{}, false
+			return candidate{}, false
 		}
 		c.preemption.fruitless[v] = true
 		c.log(pbs.LogDebug, v.job.ID, "Preempting job will escalate its priority")
 	}
-	return quarry{}, false
+	return candidate{}, false
 }
 
 // rehearse reports whether the job can start where it was placed once its victims are preempted. That place was looked for beside what
 // top jobs and reservations are to have.
-func (c *cycle) rehearse(j *state.Job, q quarry) bool {
+func (c *cycle) rehearse(j *state.Job, q candidate) bool {
 	var leavers []command.Leaver
 	for _, v := range q.victims {
 		leavers = append(leavers, command.Leaver{Job: v.job, Method: v.method(q.method)})
@@ -59,7 +59,7 @@ func (w *world) beside(placed spec.ExecVnode, place spec.Place) bool {
 
 // early returns a victim that would go on, or start again, before the one it makes way for, if all others make way, too:
 // nobody is over a soft limit any more whose jobs are suspended or queued again. Nil: there is none.
-func (c *cycle) early(a attempt, q quarry) *victim {
+func (c *cycle) early(a attempt, q candidate) *victim {
 	if !c.order.levels.asks(isOverQueue | isOverServer) {
 		return nil
 	}

@@ -274,15 +274,15 @@ func (c *cycle) plain(queue pbs.QueueName) bool {
 	}
 	q, ok := c.view.Queue(queue)
 	if !ok || !q.Started || q.Routes() || c.reserving.reserves(queue) || c.inside(queue) != nil || c.hours.shut(queue) != 0 || c.stands(queue) ||
-		c.limiter.applies(c.view, queue) || c.view.SoftlyLimited(queue) || c.mayHunt(queue) {
+		c.limiter.applies(c.view, queue) || c.view.SoftlyLimited(queue) || c.anyPreemptable(queue) {
 		return false
 	}
 	p.plain, p.known = queue, true
 	return true
 }
 
-// mayHunt reports whether there may be a job to preempt for some job of a queue.
-func (c *cycle) mayHunt(queue pbs.QueueName) bool {
+// anyPreemptable reports whether there may be a job to preempt for some job of a queue.
+func (c *cycle) anyPreemptable(queue pbs.QueueName) bool {
 	l := c.order.levels
 	return l != nil && l.least() < l.most(queue) && c.lowest() < l.most(queue)
 }

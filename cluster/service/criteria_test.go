@@ -69,7 +69,7 @@ func TestList_JobsThatMeetCriteria(t *testing.T) {
 	}
 }
 
-// A replica of an older build passes over criteria; the header tells who heeded them.
+// A replica of an older build passes over criteria; the header tells who has applied them.
 func TestList_CriteriaAreConfirmed(t *testing.T) {
 	b := newBench(t)
 	for _, where := range [][]*api.Criterion{nil, {{Name: "job_state", Value: "Q"}}} {

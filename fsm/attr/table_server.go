@@ -111,7 +111,7 @@ func serverRows() []row {
 		managed("prune_at_job_start", Boolean, nil).implying("False"),
 		managed("timezone", Text, parseZone).implying("UTC"),
 		managed("reserve_retry_time", Number, numberIn(1, 1<<31-1)),
-		managed("reserve_retry_init", Number, numberIn(1, 1<<31-1)), // its name in older PBS, heeded where the other is not set
+		managed("reserve_retry_init", Number, numberIn(1, 1<<31-1)), // its name in older PBS, which counts where the other is not set
 		managed("resv_post_processing_time", Duration, nil),
 		managed("est_start_time_freq", Duration, nil),
 		managed("python_restart_max_hooks", Number, numberIn(1, 1<<31-1)),

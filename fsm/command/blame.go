@@ -68,7 +68,7 @@ func blame(tx *state.Tx, m Meta, host pbs.HostName, why string) {
 		next.Sick = sickWords(next.Fails, why)
 		next.SickSince, next.Relapses = m.At, next.Relapses+1
 	}
-	ailing(tx, m, h, &next)
+	putHealth(tx, m, h, &next)
 }
 
 func sickWords(fails uint32, why string) string {
@@ -94,9 +94,9 @@ func cleared(tx *state.Tx, j *state.Job) {
 	}
 }
 
-// ailing puts a host that may have become unfit for jobs, or fit again, and marks its vnodes. Jobs
-// that run there stay.
-func ailing(tx *state.Tx, m Meta, old, next *state.Host) {
+// putHealth puts a host whose fitness for jobs may have changed, and marks its vnodes. Jobs that
+// run there stay.
+func putHealth(tx *state.Tx, m Meta, old, next *state.Host) {
 	tx.PutHost(next)
 	before, now := old.Ailment(), next.Ailment()
 	if before == now && old.Busy == next.Busy {

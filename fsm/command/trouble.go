@@ -42,7 +42,7 @@ func (c *HostTrouble) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		next.Sick, next.SickSince, next.Fails = "", 0, 0
 	}
 	if next.Trouble != h.Trouble || next.Sick != h.Sick || next.Busy != h.Busy {
-		ailing(tx, m, h, &next)
+		putHealth(tx, m, h, &next)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (t *tables) queue(old, j *Job) {
 		was := waiting{t.newClass(old), old}
 		if w.class == nil || !t.queued.same(was, w) {
 			t.queued.drop(was)
-			t.behead(was)
+			t.replaceFirst(was)
 		}
 	}
 	if w.class == nil {
@@ -115,8 +115,8 @@ func (t *tables) queue(old, j *Job) {
 	}
 }
 
-// behead makes the next job of a class its first one if that is what has left.
-func (t *tables) behead(was waiting) {
+// replaceFirst makes the next job of a class its first one if the first one has left.
+func (t *tables) replaceFirst(was waiting) {
 	if first, ok := t.firsts.items.Get(was); !ok || Before(first.job, was.job) {
 		return
 	}

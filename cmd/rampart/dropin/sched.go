@@ -213,7 +213,7 @@ func ReadSched(dir string) (all []Setting, faults []string, err error) {
 	return all, faults, nil
 }
 
-// idle reports whether a setting says something that nothing here heeds.
+// idle reports whether a setting says something that has no effect here.
 func idle(name, value string) bool {
 	_, known := attr.Lookup(attr.Sched, name)
 	known = known || name == "mom_resources" // whatever a mom's configuration names counts
