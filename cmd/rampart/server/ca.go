@@ -86,71 +86,71 @@ func (a *authority) read(token string) (user pbs.User, err error) {
 
 // turnRoots does at this replica what the state says of the CAs: it trusts them, signs by the
 // right one, and has the last one's key in its place on the disk.
-func (s *Server) turnRoots(c *state.Cluster) error {
+func (t *trust) turnRoots(c *state.Cluster) error {
 	if len(c.Roots) == 0 {
 		return nil
 	}
 	step := transport.RootStep(c.RootTurns) % transport.RootSteps
-	s.ca.Turn(c.Roots, step)
+	t.ca.Turn(c.Roots, step)
 	bundle := bytes.Join(c.Roots, nil)
-	if !bytes.Equal(s.identity.Roots(), bundle) {
-		if err := s.identity.Trust(bundle); err != nil {
+	if !bytes.Equal(t.identity.Roots(), bundle) {
+		if err := t.identity.Trust(bundle); err != nil {
 			return err
 		}
 	}
 	if step != transport.RootsSettled {
-		return s.files.SaveRoots(bundle)
+		return t.files.SaveRoots(bundle)
 	}
-	ca, ok := s.ca.Key(transport.RootHash(c.Roots[0]))
+	ca, ok := t.ca.Key(transport.RootHash(c.Roots[0]))
 	if !ok {
 		return nil // fetchKeys comes back when it is here
 	}
-	if home, err := s.files.CA(); err == nil && bytes.Equal(home.Certificate(), ca.Certificate()) {
-		return errors.Join(s.files.SaveRoots(bundle), s.files.RemoveNextCA())
+	if home, err := t.files.CA(); err == nil && bytes.Equal(home.Certificate(), ca.Certificate()) {
+		return errors.Join(t.files.SaveRoots(bundle), t.files.RemoveNextCA())
 	}
-	return errors.Join(s.files.ReplaceCA(ca), s.files.RemoveNextCA())
+	return errors.Join(t.files.ReplaceCA(ca), t.files.RemoveNextCA())
 }
 
 // keyEvery is how often a replica looks whether it lacks the key of a CA.
 const keyEvery = time.Second
 
 // fetchKeys asks the other replicas for the key of a CA that this one lacks.
-func (s *Server) fetchKeys(ctx context.Context) error {
+func (t *trust) fetchKeys(ctx context.Context) error {
 	return look(ctx, keyEvery, func() {
-		v := s.machine.View()
+		v := t.machine.View()
 		roots := v.Cluster().Roots
 		if len(roots) == 0 {
 			return
 		}
 		hash := transport.RootHash(roots[len(roots)-1])
-		if _, ok := s.ca.Key(hash); ok {
+		if _, ok := t.ca.Key(hash); ok {
 			return
 		}
-		if err := s.fetchKey(ctx, v, hash); err != nil && ctx.Err() == nil {
-			s.logger.Warn("get the key of the new CA", "error", err)
+		if err := t.fetchKey(ctx, v, hash); err != nil && ctx.Err() == nil {
+			t.logger.Warn("get the key of the new CA", "error", err)
 		}
 	})
 }
 
-func (s *Server) fetchKey(ctx context.Context, v *state.View, hash string) error {
+func (t *trust) fetchKey(ctx context.Context, v *state.View, hash string) error {
 	ctx, cancel := context.WithTimeout(ctx, presentEvery)
 	defer cancel()
 	err := errors.New("there is no other replica")
 	for r := range v.Replicas() {
-		if string(r.Name) == s.config.Host {
+		if string(r.Name) == t.config.Host {
 			continue
 		}
 		var reply *connect.Response[api.KeyOfCAReply]
-		if reply, err = s.peers.trustAt(r.Address).KeyOfCA(ctx, connect.NewRequest(&api.KeyOfCARequest{Hash: hash})); err != nil {
+		if reply, err = t.peers.trustAt(r.Address).KeyOfCA(ctx, connect.NewRequest(&api.KeyOfCARequest{Hash: hash})); err != nil {
 			continue
 		}
-		return s.takeKey(reply.Msg, hash, v.Cluster())
+		return t.takeKey(reply.Msg, hash, v.Cluster())
 	}
 	return err
 }
 
 // takeKey has the key on the disk before it is told that this replica has it.
-func (s *Server) takeKey(r *api.KeyOfCAReply, hash string, c *state.Cluster) error {
+func (t *trust) takeKey(r *api.KeyOfCAReply, hash string, c *state.Cluster) error {
 	ca, err := transport.ParseCA(r.GetCertificate(), r.GetKey())
 	if err != nil {
 		return err
@@ -158,27 +158,27 @@ func (s *Server) takeKey(r *api.KeyOfCAReply, hash string, c *state.Cluster) err
 	if got := transport.RootHash(ca.Certificate()); got != hash {
 		return fmt.Errorf("asked for the CA %.16s, got %.16s", hash, got)
 	}
-	if err := s.files.SaveNextCA(ca); err != nil {
+	if err := t.files.SaveNextCA(ca); err != nil {
 		return err
 	}
-	s.ca.Hold(ca)
-	return s.turnRoots(c)
+	t.ca.Hold(ca)
+	return t.turnRoots(c)
 }
 
 // stale reports whether another CA signs for replicas than that which signed the leaf.
-func (s *Server) stale() bool {
-	ca, ok := s.ca.Signer(transport.RoleReplica)
-	return ok && transport.RootHash(ca.Certificate()) != s.identity.SignedBy()
+func (t *trust) stale() bool {
+	ca, ok := t.ca.Signer(transport.RoleReplica)
+	return ok && transport.RootHash(ca.Certificate()) != t.identity.SignedBy()
 }
 
 // holds returns the hash of the newest CA whose key this replica has, "" if the cluster has
 // but one since its beginning.
-func (s *Server) holds(c *state.Cluster) string {
+func (t *trust) holds(c *state.Cluster) string {
 	if len(c.Roots) == 0 {
 		return ""
 	}
 	hash := transport.RootHash(c.Roots[len(c.Roots)-1])
-	if _, ok := s.ca.Key(hash); !ok {
+	if _, ok := t.ca.Key(hash); !ok {
 		return ""
 	}
 	return hash
@@ -186,15 +186,15 @@ func (s *Server) holds(c *state.Cluster) string {
 
 // replaceCA is a duty of the leader: it takes the next step of replacing the CA when all who
 // must have followed the last one.
-func (s *Server) replaceCA(ctx context.Context) error {
+func (t *trust) replaceCA(ctx context.Context) error {
 	return look(ctx, turnEvery, func() {
-		step := service.NextRoots(s.machine.View())
+		step := service.NextRoots(t.machine.View())
 		if step == nil {
 			return
 		}
-		s.logger.Info("turning the CA", "step", step.From+1)
-		if _, err := s.replica.Propose(ctx, command.Proposal{Commands: []command.Command{step}}); err != nil && ctx.Err() == nil {
-			s.logger.Warn("turn the CA", "error", err)
+		t.logger.Info("turning the CA", "step", step.From+1)
+		if _, err := t.replica.Propose(ctx, command.Proposal{Commands: []command.Command{step}}); err != nil && ctx.Err() == nil {
+			t.logger.Warn("turn the CA", "error", err)
 		}
 	})
 }

@@ -36,12 +36,12 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	duties.Go(func() error { return dispatch.NewTeller(options).Run(ctx) })
 	duties.Go(func() error { return dispatch.NewReleases(options).Run(ctx) })
 	duties.Go(func() error { return s.hooks.serve(ctx, s.machine, s.replica) })
-	duties.Go(func() error { return s.turnGossipKeys(ctx) })
+	duties.Go(func() error { return s.trust.turnGossipKeys(ctx) })
 	if s.outside.Mail != nil {
 		post := mail.New(mail.Options{Source: s.machine, Proposer: s.replica, Send: s.outside.Mail, Host: home.Conf("PBS_MAIL_HOST_NAME"), Logger: s.logger})
 		duties.Go(func() error { return post.Run(ctx) })
 	}
-	duties.Go(func() error { return s.replaceCA(ctx) })
+	duties.Go(func() error { return s.trust.replaceCA(ctx) })
 	duties.Go(func() error {
 		s.tellFound(s.machine.View()) // before what waits is started
 		return sched.RunAll(ctx, sched.Options{
@@ -126,7 +126,7 @@ func (s *Server) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asker := client.New(client.Options{Replicas: others, Network: s.outside.Network, Identity: s.identity, Budget: 5 * time.Second})
+	asker := client.New(client.Options{Replicas: others, Network: s.outside.Network, Identity: s.trust.identity, Budget: 5 * time.Second})
 	defer asker.Close()
 	if !pause.For(ctx, enterFirst) {
 		return nil
@@ -164,7 +164,7 @@ func (s *Server) stay(ctx context.Context) error {
 		if err != nil || len(others) == 0 || !s.replica.Runs() || s.replica.IsLeader() || s.replica.Age() < strayed {
 			return
 		}
-		asker := client.New(client.Options{Replicas: others, Network: s.outside.Network, Identity: s.identity, Budget: strayed})
+		asker := client.New(client.Options{Replicas: others, Network: s.outside.Network, Identity: s.trust.identity, Budget: strayed})
 		defer asker.Close()
 		if err := s.askToEnter(ctx, asker); err != nil && ctx.Err() == nil {
 			s.logger.Debug("ask to become a member again", "error", err)

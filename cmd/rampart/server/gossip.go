@@ -24,11 +24,11 @@ const (
 // turnGossipKeys is a duty of the leader: it takes the next step of replacing the gossip key
 // when every member has the keys of the last one. What is done is in the state, so the next
 // leader goes on.
-func (s *Server) turnGossipKeys(ctx context.Context) error {
+func (t *trust) turnGossipKeys(ctx context.Context) error {
 	var since time.Time // of the present step, as far as this leader knows
 	var generation uint64
 	return look(ctx, turnEvery, func() {
-		v := s.machine.View()
+		v := t.machine.View()
 		step := nextGossipKeys(v.Cluster())
 		if step == nil {
 			return
@@ -36,12 +36,12 @@ func (s *Server) turnGossipKeys(ctx context.Context) error {
 		if since.IsZero() || step.From != generation {
 			since, generation = time.Now(), step.From
 		}
-		if waiting := behindInGossip(v, s.gossip.Members(), time.Since(since) < turnPatience); len(waiting) > 0 {
+		if waiting := behindInGossip(v, t.gossip.Members(), time.Since(since) < turnPatience); len(waiting) > 0 {
 			return
 		}
-		s.logger.Info("turning the gossip key", "generation", step.From+1, "keys", len(step.Keys))
-		if _, err := s.replica.Propose(ctx, command.Proposal{Commands: []command.Command{step}}); err != nil && ctx.Err() == nil {
-			s.logger.Warn("turn the gossip key", "error", err)
+		t.logger.Info("turning the gossip key", "generation", step.From+1, "keys", len(step.Keys))
+		if _, err := t.replica.Propose(ctx, command.Proposal{Commands: []command.Command{step}}); err != nil && ctx.Err() == nil {
+			t.logger.Warn("turn the gossip key", "error", err)
 		}
 	})
 }
@@ -92,10 +92,10 @@ func behindInGossip(v *state.View, heard []gossip.Member, absent bool) []string 
 }
 
 // gossipBehind is behindInGossip as this replica sees it.
-func (s *Server) gossipBehind() []string {
-	v := s.machine.View()
+func (t *trust) gossipBehind() []string {
+	v := t.machine.View()
 	if len(v.Cluster().GossipKeys) < 2 {
 		return nil
 	}
-	return behindInGossip(v, s.gossip.Members(), true)
+	return behindInGossip(v, t.gossip.Members(), true)
 }

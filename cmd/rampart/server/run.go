@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,12 +35,10 @@ import (
 
 // A Server is the parts of a running replica.
 type Server struct {
-	config   Config
-	outside  Outside
-	logger   *slog.Logger
-	ca       *authority
-	files    transport.Files
-	identity *transport.Identity
+	config  Config
+	outside Outside
+	logger  *slog.Logger
+	trust   *trust
 
 	peers     *peers
 	moms      *client.Moms
@@ -61,11 +58,10 @@ type Server struct {
 	port      *transport.Server
 	gateway   *transport.Gateway
 
-	revoked atomic.Pointer[revoked]
-	backup  *backupMaker
-	hooks   *hooks
-	ending  chan time.Duration // somebody wished the end, in so long
-	found   sync.Once          // what was there at the start was logged
+	backup *backupMaker
+	hooks  *hooks
+	ending chan time.Duration // somebody wished the end, in so long
+	found  sync.Once          // what was there at the start was logged
 
 	mu      sync.Mutex
 	watcher *dispatch.Watcher // of the present term; nil while we do not lead
@@ -134,20 +130,17 @@ func (s *Server) Run(ctx context.Context) error {
 
 // open puts the parts together; nothing runs yet but the port's listener.
 func (s *Server) open(ctx context.Context) (err error) {
-	s.files = transport.Files{Dir: s.config.Home.ServerTLS()}
-	if s.identity, err = s.files.Identity(); err != nil {
+	s.trust = &trust{config: s.config, logger: s.logger, machine: s.machine}
+	if err := s.trust.open(); err != nil {
 		return err
 	}
-	if s.ca, err = openAuthority(s.files); err != nil {
-		return err
-	}
-	s.peers, s.moms = newPeers(s.outside.Network, s.identity, s.outside.Turn), client.NewMoms(s.outside.Network, s.identity)
+	s.peers, s.moms = newPeers(s.outside.Network, s.trust.identity, s.outside.Turn), client.NewMoms(s.outside.Network, s.trust.identity)
 	s.moms.Turn = s.outside.Turn
 	s.handler = transport.NewHandler(transport.HandlerConfig{
-		Identity: s.identity, Leader: s.leader, Silent: s.silent, Network: s.outside.Network, Login: s.ca.read, Logged: s.logged, Logger: s.logger,
+		Identity: s.trust.identity, Leader: s.leader, Silent: s.silent, Network: s.outside.Network, Login: s.trust.ca.read, Logged: s.logged, Logger: s.logger,
 	})
 	s.port, err = transport.NewServer(ctx, transport.ServerConfig{
-		Network: s.outside.Network, Address: s.config.Listen, Identity: s.identity, Handler: s.handler, Raft: true, Logger: s.logger,
+		Network: s.outside.Network, Address: s.config.Listen, Identity: s.trust.identity, Handler: s.handler, Raft: true, Logger: s.logger,
 	})
 	if err != nil {
 		return err
@@ -155,8 +148,9 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err := errors.Join(s.openBlobs(), s.openReplica()); err != nil {
 		return errors.Join(err, s.port.Close())
 	}
-	s.identity.Member = s.isMember
-	s.identity.Check = s.check
+	s.trust.identity.Member = s.isMember
+	s.trust.identity.Check = s.trust.check
+	s.trust.peers, s.trust.replica = s.peers, s.replica
 	s.mount()
 	if err := errors.Join(s.openGateway(ctx), s.openGossip()); err != nil {
 		return errors.Join(err, s.replica.Close(), s.port.Close())
@@ -191,7 +185,7 @@ func (s *Server) openReplica() error {
 		Machine:       s.machine,
 		Stores:        s.outside.Stores,
 		Listener:      s.port.Raft(),
-		Dial:          s.identity.RaftDialer(s.outside.Network),
+		Dial:          s.trust.identity.RaftDialer(s.outside.Network),
 		Peers:         s.peers,
 		Init:          founding,
 		Beginning:     beginning,
@@ -229,8 +223,8 @@ func (s *Server) isMember(key string) bool {
 
 func (s *Server) mount() {
 	services := service.New(service.Config{
-		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
-		Ledger: s.ledger, Leases: s.leases, Loads: s.loads, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), OutputHost: s.outside.OutputHost, Resolve: s.outside.Resolve, Logger: s.logger,
+		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.trust.ca, Keys: s.trust.ca, Logins: s.trust.ca,
+		Ledger: s.ledger, Leases: s.leases, Loads: s.loads, GossipBehind: s.trust.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), OutputHost: s.outside.OutputHost, Resolve: s.outside.Resolve, Logger: s.logger,
 		Backups: s.backups, Blobs: s.blobs, Clock: s.outside.Clock,
 		Scheduler: service.Scheduler{
 			Place: s.place, Explain: s.explain, Shares: sched.ShareTree,
@@ -270,7 +264,7 @@ func (s *Server) openGateway(ctx context.Context) error {
 		return err
 	}
 	s.gateway = transport.NewGateway(transport.GatewayConfig{
-		Listener: listener, Identity: s.identity, Accounts: s.outside.Accounts, Next: s.handler, Logger: s.logger,
+		Listener: listener, Identity: s.trust.identity, Accounts: s.outside.Accounts, Next: s.handler, Logger: s.logger,
 	})
 	return nil
 }
@@ -294,6 +288,7 @@ func (s *Server) openGossip() error {
 	if err != nil {
 		return err
 	}
+	s.trust.gossip = s.gossip
 	return s.gossip.Register(s.metrics.registry)
 }
 
@@ -340,9 +335,9 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 	agreeing.Go(func() error { return s.renewer().Run(ctx) })
 	agreeing.Go(func() error { return s.enter(ctx) })
 	agreeing.Go(func() error { return s.keepMembers(ctx) })
-	agreeing.Go(func() error { return s.followTrust(ctx) })
-	agreeing.Go(func() error { return s.keepPresented(ctx) })
-	agreeing.Go(func() error { return s.fetchKeys(ctx) })
+	agreeing.Go(func() error { return s.trust.followTrust(ctx) })
+	agreeing.Go(func() error { return s.trust.keepPresented(ctx) })
+	agreeing.Go(func() error { return s.trust.fetchKeys(ctx) })
 	agreeing.Go(func() error { return s.keepBackups(ctx) })
 	agreeing.Go(func() error { return s.blobs.Run(ctx) })
 	agreeing.Go(func() error { return s.tellRecovered(ctx) })
@@ -369,10 +364,10 @@ func (s *Server) close() {
 // renewer signs its own leaf: a replica has the CA's key.
 func (s *Server) renewer() *transport.Renewer {
 	return &transport.Renewer{
-		Identity: s.identity, Save: s.files.SaveLeaf, Logger: s.logger,
-		Stale: s.stale,
+		Identity: s.trust.identity, Save: s.trust.files.SaveLeaf, Logger: s.logger,
+		Stale: s.trust.stale,
 		Sign: func(_ context.Context, csr []byte) ([]byte, error) {
-			return s.ca.Sign(csr, transport.RoleReplica, pbs.HostName(s.config.Host), time.Now())
+			return s.trust.ca.Sign(csr, transport.RoleReplica, pbs.HostName(s.config.Host), time.Now())
 		},
 	}
 }

@@ -3,10 +3,14 @@ package server
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
 
+	"rampart/cluster"
+	"rampart/cluster/gossip"
 	"rampart/cmd/rampart/home"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -14,6 +18,31 @@ import (
 	"rampart/transport"
 	"rampart/transport/api"
 )
+
+// A trust is how a replica follows what the state says of certificates and keys: whom it lets in, which CA signs, which key
+// gossip has, and that its own leaf is on record.
+type trust struct {
+	config   Config
+	logger   *slog.Logger
+	machine  *machine
+	files    transport.Files
+	identity *transport.Identity
+	ca       *authority
+	peers    *peers
+	replica  *cluster.Replica
+	gossip   *gossip.Gossip
+	revoked  atomic.Pointer[revoked]
+}
+
+// open reads identity and CA from the disk.
+func (t *trust) open() (err error) {
+	t.files = transport.Files{Dir: t.config.Home.ServerTLS()}
+	if t.identity, err = t.files.Identity(); err != nil {
+		return err
+	}
+	t.ca, err = openAuthority(t.files)
+	return err
+}
 
 // revoked is whom the state no longer lets in, as of a number of revocations.
 type revoked struct {
@@ -40,15 +69,15 @@ func revokedIn(v *state.View) *revoked {
 
 // check cuts off whom this replica knows to be revoked (transport.Identity.Check). Of a host
 // that has lost a key, only keys on record count: a replica could have made it others.
-func (s *Server) check(role transport.Role, host pbs.HostName, key string) error {
-	v := s.machine.View()
+func (t *trust) check(role transport.Role, host pbs.HostName, key string) error {
+	v := t.machine.View()
 	if v.Cluster().Revocations == 0 {
 		return nil
 	}
-	r := s.revoked.Load()
+	r := t.revoked.Load()
 	if r == nil || r.at != v.Cluster().Revocations {
 		r = revokedIn(v)
-		s.revoked.Store(r)
+		t.revoked.Store(r)
 	}
 	out := r.keys[key]
 	if !out && r.names[revokedName{string(role), host}] {
@@ -63,25 +92,25 @@ func (s *Server) check(role transport.Role, host pbs.HostName, key string) error
 
 // followTrust does at this replica what the state says of certificates and keys, as soon as
 // it is applied: connections of the revoked are cut, gossip gets its keys, and CAs are changed.
-func (s *Server) followTrust(ctx context.Context) error {
+func (t *trust) followTrust(ctx context.Context) error {
 	var revocations, generation, turns uint64
 	var keys [][]byte
 	for {
-		changed := s.machine.Changed()
-		c := s.machine.View().Cluster()
+		changed := t.machine.Changed()
+		c := t.machine.View().Cluster()
 		if c.Revocations != revocations {
 			revocations = c.Revocations
-			s.identity.Recheck()
+			t.identity.Recheck()
 		}
 		if c.RootTurns != turns {
 			turns = c.RootTurns
-			if err := s.turnRoots(c); err != nil {
-				s.logger.Error("take over the CAs", "error", err)
+			if err := t.turnRoots(c); err != nil {
+				t.logger.Error("take over the CAs", "error", err)
 			}
 		}
 		if len(c.GossipKeys) > 0 && (keys == nil || c.GossipGeneration != generation) {
 			generation, keys = c.GossipGeneration, c.GossipKeys
-			s.holdGossipKeys(generation, keys)
+			t.holdGossipKeys(generation, keys)
 		}
 		select {
 		case <-ctx.Done():
@@ -92,12 +121,12 @@ func (s *Server) followTrust(ctx context.Context) error {
 }
 
 // holdGossipKeys writes the keys down before it is told that this replica has them.
-func (s *Server) holdGossipKeys(generation uint64, keys [][]byte) {
-	if err := home.ReplaceKeys(s.config.gossipKeyPath(), keys); err != nil {
-		s.logger.Error("write the gossip keys", "error", err)
+func (t *trust) holdGossipKeys(generation uint64, keys [][]byte) {
+	if err := home.ReplaceKeys(t.config.gossipKeyPath(), keys); err != nil {
+		t.logger.Error("write the gossip keys", "error", err)
 	}
-	if err := s.gossip.Hold(generation, keys); err != nil {
-		s.logger.Error("take over the gossip keys", "error", err)
+	if err := t.gossip.Hold(generation, keys); err != nil {
+		t.logger.Error("take over the gossip keys", "error", err)
 	}
 }
 
@@ -105,37 +134,37 @@ func (s *Server) holdGossipKeys(generation uint64, keys [][]byte) {
 const presentEvery = 5 * time.Second
 
 // keepPresented puts the leaf that this replica made for itself on record, at the leader.
-func (s *Server) keepPresented(ctx context.Context) error {
+func (t *trust) keepPresented(ctx context.Context) error {
 	return look(ctx, presentEvery, func() {
-		v := s.machine.View()
-		if s.onRecord(v) {
+		v := t.machine.View()
+		if t.onRecord(v) {
 			return
 		}
-		if err := s.present(ctx); err != nil && ctx.Err() == nil {
-			s.logger.Warn("put the certificate of this replica on record", "error", err)
+		if err := t.present(ctx); err != nil && ctx.Err() == nil {
+			t.logger.Warn("put the certificate of this replica on record", "error", err)
 		}
 	})
 }
 
-func (s *Server) onRecord(v *state.View) bool {
-	id, ok := v.Identity(s.identity.KeyHash())
-	return ok && int64(id.Expires)/int64(time.Second) == s.identity.Certificate().NotAfter.Unix() &&
-		id.Root == s.identity.SignedBy() && id.Holds == s.holds(v.Cluster())
+func (t *trust) onRecord(v *state.View) bool {
+	id, ok := v.Identity(t.identity.KeyHash())
+	return ok && int64(id.Expires)/int64(time.Second) == t.identity.Certificate().NotAfter.Unix() &&
+		id.Root == t.identity.SignedBy() && id.Holds == t.holds(v.Cluster())
 }
 
-func (s *Server) present(ctx context.Context) error {
+func (t *trust) present(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, presentEvery)
 	defer cancel()
-	address, self, ok := s.replica.Leader()
-	cert := s.identity.Certificate()
+	address, self, ok := t.replica.Leader()
+	cert := t.identity.Certificate()
 	made := cert.NotAfter.Add(-transport.LeafLife)
-	root, holds := s.identity.SignedBy(), s.holds(s.machine.View().Cluster())
+	root, holds := t.identity.SignedBy(), t.holds(t.machine.View().Cluster())
 	switch {
 	case !ok:
 		return nil // the next look finds one
 	case self:
-		out, err := s.replica.Propose(ctx, command.Proposal{Commands: []command.Command{&command.RenewIdentity{Identity: state.Identity{
-			KeyHash: s.identity.KeyHash(), Role: string(transport.RoleReplica), Host: pbs.HostName(s.config.Host),
+		out, err := t.replica.Propose(ctx, command.Proposal{Commands: []command.Command{&command.RenewIdentity{Identity: state.Identity{
+			KeyHash: t.identity.KeyHash(), Role: string(transport.RoleReplica), Host: pbs.HostName(t.config.Host),
 			Renewed: pbs.Time(made.UnixNano()), Expires: pbs.Time(cert.NotAfter.UnixNano()), Root: root, Holds: holds,
 		}}}})
 		if err != nil {
@@ -143,7 +172,7 @@ func (s *Server) present(ctx context.Context) error {
 		}
 		return out.Err()
 	}
-	_, err := s.peers.trustAt(address).Present(ctx, connect.NewRequest(&api.PresentRequest{
+	_, err := t.peers.trustAt(address).Present(ctx, connect.NewRequest(&api.PresentRequest{
 		Made: made.Unix(), Expires: cert.NotAfter.Unix(), Root: root, Holds: holds,
 	}))
 	return transport.FromWire(err)
