@@ -68,7 +68,7 @@ func (r *run) twice(ctx context.Context, _ step, words []string) error {
 	running.Wait()
 	r.stdout, r.stderr, r.last = "", "", strings.Join(argv, " ")
 	for n := range both {
-		r.stdout, r.stderr = r.stdout+r.shown(both[n].stdout.String()), r.stderr+r.shown(both[n].stderr.String())
+		r.stdout, r.stderr = r.stdout+r.files.shown(both[n].stdout.String()), r.stderr+r.files.shown(both[n].stderr.String())
 	}
 	r.show()
 	if want := words[:2]; !slices.Equal(status[:], want) && !slices.Equal([]string{status[1], status[0]}, want) {

@@ -8,9 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -54,7 +51,7 @@ func (r *run) command(ctx context.Context, user string, argv []string) {
 	c := &caller{r: r, user: user, first: r.first, stdin: bytes.NewReader(r.stdin)}
 	r.stdin = nil
 	r.status = c.carryOut(ctx, argv)
-	r.stdout, r.stderr, r.last = r.shown(c.stdout.String()), r.shown(c.stderr.String()), strings.Join(argv, " ")
+	r.stdout, r.stderr, r.last = r.files.shown(c.stdout.String()), r.files.shown(c.stderr.String()), strings.Join(argv, " ")
 	r.show()
 	if r.o.Verbose && r.status != 0 {
 		fmt.Fprintf(r.out, "\texit status %d\n", r.status)
@@ -79,24 +76,6 @@ func (r *run) show() {
 	if r.o.Verbose {
 		_, _ = io.WriteString(r.out, indent(r.stdout)+indent(r.stderr))
 	}
-}
-
-// clusterAs is what the folder of all homes is called in what is shown: its name is another one each time.
-const clusterAs = "/cluster"
-
-// shown returns a text with that name, even where a long line was folded within it.
-func (r *run) shown(text string) string {
-	if r.hidden == nil {
-		var pattern strings.Builder
-		for i, c := range r.dir {
-			if i > 0 {
-				pattern.WriteString(`(?:\n\t)?`)
-			}
-			pattern.WriteString(regexp.QuoteMeta(string(c)))
-		}
-		r.hidden = regexp.MustCompile(pattern.String())
-	}
-	return r.hidden.ReplaceAllLiteralString(text, clusterAs)
 }
 
 // administrate runs rampart SUBCOMMAND.
@@ -153,23 +132,23 @@ func (c *caller) env() *cli.Env {
 		Environ: c.environ, Now: time.Now, Zone: c.r.s.begin.Location(),
 		Hostname: func() (string, error) { return login, nil },
 		Getwd:    func() (string, error) { return workAs, nil },
-		Open:     func(name string) (fs.File, error) { return c.r.open(name) },
+		Open:     func(name string) (fs.File, error) { return c.r.files.open(name) },
 		Stat: func(name string) (fs.FileInfo, error) {
-			file, err := c.r.real(name)
+			file, err := c.r.files.real(name)
 			if err != nil {
 				return nil, err
 			}
 			return os.Stat(file)
 		},
 		WriteFile: func(name string, data []byte) error {
-			file, err := c.r.real(name)
+			file, err := c.r.files.real(name)
 			if err != nil {
 				return err
 			}
 			return os.WriteFile(file, data, 0o600)
 		},
 		MakeFolder: func(name string) error {
-			file, err := c.r.real(name)
+			file, err := c.r.files.real(name)
 			if err != nil {
 				return err
 			}
@@ -244,16 +223,16 @@ func (c *caller) adminEnv() *admin.Env {
 		Members:   of(c, (*client.Client).Members),
 		Recovery:  of(c, (*client.Client).Recovery),
 		Snapshots: of(c, (*client.Client).Snapshots),
-		Open:      func(name string) (io.ReadCloser, error) { return c.r.open(name) },
+		Open:      func(name string) (io.ReadCloser, error) { return c.r.files.open(name) },
 		Create: func(name string) (io.WriteCloser, error) {
-			file, err := c.r.real(name)
+			file, err := c.r.files.real(name)
 			if err != nil {
 				return nil, err
 			}
 			return os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		},
 		WriteFile: func(name string, data []byte) error {
-			file, err := c.r.real(name)
+			file, err := c.r.files.real(name)
 			if err != nil {
 				return err
 			}
@@ -262,29 +241,4 @@ func (c *caller) adminEnv() *admin.Env {
 		Getenv:        c.lookup,
 		WithRequestID: client.RequestIDs(c.lookup("PBS_REQUEST_ID")),
 	}
-}
-
-// standardHome is PBS_HOME where nobody says otherwise: commands that read logs find those of the first replica.
-const standardHome = "/var/spool/rampart"
-
-// real returns the path of a file that commands know by that name; they can see nothing else of the machine.
-func (r *run) real(name string) (string, error) {
-	if !path.IsAbs(name) {
-		name = path.Join(workAs, name)
-	}
-	name = path.Clean(name)
-	for from, to := range map[string]string{workAs: r.folder(workFolder), standardHome: r.world.Home(r.world.Replicas()[0])} {
-		if rest, ok := strings.CutPrefix(name, from); ok && (rest == "" || rest[0] == '/') {
-			return filepath.Join(to, rest), nil
-		}
-	}
-	return "", &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-}
-
-func (r *run) open(name string) (*os.File, error) {
-	file, err := r.real(name)
-	if err != nil {
-		return nil, err
-	}
-	return os.Open(file)
 }

@@ -101,7 +101,7 @@ func (r *run) moment() []string {
 	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
 	var texts []string
 	for _, l := range lines[max(0, len(lines)-mostLines):] {
-		texts = append(texts, l.host+" "+r.shown(l.text))
+		texts = append(texts, l.host+" "+r.files.shown(l.text))
 	}
 	return texts
 }
@@ -125,7 +125,7 @@ func (r *run) logs(_ step, words []string) error {
 	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
 	r.stdout, r.stderr, r.last = "", "", strings.Join(append([]string{"logs"}, words...), " ")
 	for _, l := range lines {
-		r.stdout += l.host + " " + r.shown(l.text) + "\n"
+		r.stdout += l.host + " " + r.files.shown(l.text) + "\n"
 	}
 	r.show()
 	return nil

@@ -6,15 +6,26 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"rampart/chaos/world"
 )
 
+// faults are what befalls hosts and replicas of a world.
+type faults struct{ *world.World }
+
+// befall makes a word of what befalls somebody.
+func befall(do func(f faults, words []string) error) func(*run, step, []string) error {
+	return func(r *run, _ step, words []string) error { return do(faults{r.world}, words) }
+}
+
 // each does something to each of the names.
-func each(do func(r *run, name string) error) func(*run, step, []string) error {
+func each(do func(f faults, name string) error) func(*run, step, []string) error {
 	return func(r *run, _ step, words []string) error {
+		f := faults{r.world}
 		for _, name := range words {
-			known, err := r.named(name)
+			known, err := f.named(name)
 			if err == nil {
-				err = do(r, known)
+				err = do(f, known)
 			}
 			if err != nil {
 				return err
@@ -25,8 +36,8 @@ func each(do func(r *run, name string) error) func(*run, step, []string) error {
 }
 
 // named returns the name of who is meant.
-func (r *run) named(name string) (string, error) {
-	lead := r.world.Leader()
+func (f faults) named(name string) (string, error) {
+	lead := f.Leader()
 	switch name {
 	case "leader":
 		if lead == "" {
@@ -34,8 +45,8 @@ func (r *run) named(name string) (string, error) {
 		}
 		return lead, nil
 	case "follower":
-		for _, one := range r.world.Replicas() {
-			if one != lead && r.world.Runs(one) {
+		for _, one := range f.Replicas() {
+			if one != lead && f.Runs(one) {
 				return one, nil
 			}
 		}
@@ -44,15 +55,9 @@ func (r *run) named(name string) (string, error) {
 	return name, nil
 }
 
-func (r *run) kill(name string) error { return r.world.Kill(name) }
+func (f faults) up(name string) error { return errors.Join(f.Launch(name), f.Mend(name)) }
 
-func (r *run) sever(name string) error { return r.world.Sever(name) }
-
-func (r *run) down(name string) error { return r.world.Unplug(name) }
-
-func (r *run) up(name string) error { return errors.Join(r.world.Launch(name), r.world.Mend(name)) }
-
-func (r *run) slow(_ step, words []string) error {
+func (f faults) slow(words []string) error {
 	delay := 2 * time.Second
 	if len(words) > 1 {
 		var err error
@@ -60,16 +65,16 @@ func (r *run) slow(_ step, words []string) error {
 			return err
 		}
 	}
-	name, err := r.named(words[0])
+	name, err := f.named(words[0])
 	if err != nil {
 		return err
 	}
-	return r.world.Slow(name, delay)
+	return f.Slow(name, delay)
 }
 
 // load has a host measure another load.
-func (r *run) load(_ step, words []string) error {
-	name, err := r.named(words[0])
+func (f faults) load(words []string) error {
+	name, err := f.named(words[0])
 	if err != nil {
 		return err
 	}
@@ -84,40 +89,35 @@ func (r *run) load(_ step, words []string) error {
 			return fmt.Errorf("%q is no INDEX=VALUE", w)
 		}
 	}
-	return r.world.Load(name, values, gone)
+	return f.Load(name, values, gone)
 }
 
-func (r *run) restart(_ step, words []string) error {
+func (f faults) restart(words []string) error {
 	if len(words) == 0 {
-		if !r.world.LaunchAll() {
+		if !f.LaunchAll() {
 			return errors.New("everything runs")
 		}
 		return nil
 	}
 	for _, name := range words {
-		if r.world.Runs(name) {
+		if f.Runs(name) {
 			return fmt.Errorf("%s runs", name)
 		}
-		if err := r.world.Launch(name); err != nil {
+		if err := f.Launch(name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) partition(_ step, words []string) error {
+func (f faults) partition(words []string) error {
 	var names []string
 	for _, w := range words {
-		name, err := r.named(w)
+		name, err := f.named(w)
 		if err != nil {
 			return err
 		}
 		names = append(names, name)
 	}
-	return r.world.Split(names...)
-}
-
-func (r *run) heal(step, []string) error {
-	r.world.MendAll()
-	return nil
+	return f.Split(names...)
 }

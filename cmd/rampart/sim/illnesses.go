@@ -13,43 +13,37 @@ import (
 // illVerbs are words for the faults of chaos/fault that leave processes and links half well, by the names that they have there.
 func illVerbs() map[string]verb {
 	return map[string]verb{
-		"stepclock":   {usage: "stepclock leader|follower|NAME [+|-]DURATION", least: 2, most: 2, do: (*run).stepClock, check: checkShift},
-		"setclocks":   {usage: "setclocks", do: all((*run).setClocks)},
-		"stall":       {usage: "stall leader|follower|NAME [append|stable|delete|snapshot|ledger]", least: 1, most: 2, do: (*run).stall},
-		"drag":        {usage: "drag leader|follower|NAME SECONDS [append|stable|delete|snapshot|ledger]", least: 2, most: 3, do: (*run).drag, check: checkDuration(1)},
-		"flow":        {usage: "flow", do: all((*run).flow)},
-		"slander":     {usage: "slander HOST", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Lie(name, false) })},
-		"vouch":       {usage: "vouch HOST", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Lie(name, true) })},
-		"upgrade":     {usage: "upgrade leader|follower|NAME...", least: 1, most: -1, do: each(func(r *run, name string) error { return r.world.Rebuild(name, false) })},
-		"downgrade":   {usage: "downgrade leader|follower|NAME...", least: 1, most: -1, do: each(func(r *run, name string) error { return r.world.Rebuild(name, true) })},
-		"wreck":       {usage: "wreck leader|follower|NAME...", least: 1, most: -1, do: each(func(r *run, name string) error { return r.world.Wreck(name) })},
-		"cut":         {usage: "cut leader|follower|NAME leader|follower|NAME...", least: 2, most: -1, do: (*run).cut},
-		"mute":        {usage: "mute leader|follower|NAME", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Mute(name, false) })},
-		"deafen":      {usage: "deafen leader|follower|NAME", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Mute(name, true) })},
-		"losereplies": {usage: "losereplies leader|follower|NAME", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.LoseReplies(name) })},
-		"freeze":      {usage: "freeze HOST", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Freeze(name) })},
-		"thaw":        {usage: "thaw HOST", least: 1, most: 1, do: each(func(r *run, name string) error { return r.world.Thaw(name) })},
-		"tear":        {usage: "tear leader|follower|NAME [BYTES]", least: 1, most: 2, do: (*run).tear, check: checkBytes},
-		"sicken":      {usage: "sicken HOST ILLNESS", least: 2, most: 2, do: (*run).sicken, check: checkIllness},
-		"cure":        {usage: "cure", do: all((*run).cure)},
+		"stepclock":   {usage: "stepclock leader|follower|NAME [+|-]DURATION", least: 2, most: 2, do: befall(faults.stepClock), check: checkShift},
+		"setclocks":   {usage: "setclocks", do: all(faults.SetClocks)},
+		"stall":       {usage: "stall leader|follower|NAME [append|stable|delete|snapshot|ledger]", least: 1, most: 2, do: befall(faults.stall)},
+		"drag":        {usage: "drag leader|follower|NAME SECONDS [append|stable|delete|snapshot|ledger]", least: 2, most: 3, do: befall(faults.drag), check: checkDuration(1)},
+		"flow":        {usage: "flow", do: all(faults.Flow)},
+		"slander":     {usage: "slander HOST", least: 1, most: 1, do: each(func(f faults, name string) error { return f.Lie(name, false) })},
+		"vouch":       {usage: "vouch HOST", least: 1, most: 1, do: each(func(f faults, name string) error { return f.Lie(name, true) })},
+		"upgrade":     {usage: "upgrade leader|follower|NAME...", least: 1, most: -1, do: each(func(f faults, name string) error { return f.Rebuild(name, false) })},
+		"downgrade":   {usage: "downgrade leader|follower|NAME...", least: 1, most: -1, do: each(func(f faults, name string) error { return f.Rebuild(name, true) })},
+		"wreck":       {usage: "wreck leader|follower|NAME...", least: 1, most: -1, do: each(faults.Wreck)},
+		"cut":         {usage: "cut leader|follower|NAME leader|follower|NAME...", least: 2, most: -1, do: befall(faults.cut)},
+		"mute":        {usage: "mute leader|follower|NAME", least: 1, most: 1, do: each(func(f faults, name string) error { return f.Mute(name, false) })},
+		"deafen":      {usage: "deafen leader|follower|NAME", least: 1, most: 1, do: each(func(f faults, name string) error { return f.Mute(name, true) })},
+		"losereplies": {usage: "losereplies leader|follower|NAME", least: 1, most: 1, do: each(faults.LoseReplies)},
+		"freeze":      {usage: "freeze HOST", least: 1, most: 1, do: each(faults.Freeze)},
+		"thaw":        {usage: "thaw HOST", least: 1, most: 1, do: each(faults.Thaw)},
+		"tear":        {usage: "tear leader|follower|NAME [BYTES]", least: 1, most: 2, do: befall(faults.tear), check: checkBytes},
+		"sicken":      {usage: "sicken HOST ILLNESS", least: 2, most: 2, do: befall(faults.sicken), check: checkIllness},
+		"cure":        {usage: "cure", do: all(faults.Cure)},
 		"at-command":  {usage: "at-command COMMAND [of HOST] [proposed] WORD...", least: 2, most: -1, do: (*run).atCommand, check: checkAtCommand},
 		"ambush":      {usage: "ambush COMMAND", least: 1, most: 1, do: (*run).ambush, check: checkKind},
 	}
 }
 
 // all does something to everything there is.
-func all(do func(r *run)) func(*run, step, []string) error {
-	return func(r *run, _ step, _ []string) error {
-		do(r)
+func all(do func(f faults)) func(*run, step, []string) error {
+	return befall(func(f faults, _ []string) error {
+		do(f)
 		return nil
-	}
+	})
 }
-
-func (r *run) setClocks() { r.world.SetClocks() }
-
-func (r *run) flow() { r.world.Flow() }
-
-func (r *run) cure() { r.world.Cure() }
 
 // shift reads by how much a clock is set.
 func shift(text string) (time.Duration, error) {
@@ -70,51 +64,51 @@ func checkShift(st step) error {
 }
 
 // stepClock sets the clock of a replica's host.
-func (r *run) stepClock(_ step, words []string) error {
+func (f faults) stepClock(words []string) error {
 	by, err := shift(words[1])
 	if err != nil {
 		return err
 	}
-	name, err := r.named(words[0])
+	name, err := f.named(words[0])
 	if err != nil {
 		return err
 	}
-	return r.world.StepClock(name, by)
+	return f.StepClock(name, by)
 }
 
 // stall has the disk of a replica answer nothing, or no writes of a kind.
-func (r *run) stall(_ step, words []string) error {
-	name, err := r.named(words[0])
+func (f faults) stall(words []string) error {
+	name, err := f.named(words[0])
 	if err != nil {
 		return err
 	}
-	return r.world.Stall(name, strings.Join(words[1:], ""))
+	return f.Stall(name, strings.Join(words[1:], ""))
 }
 
 // drag has the disk of a replica take its time for each write, or each of a kind.
-func (r *run) drag(_ step, words []string) error {
+func (f faults) drag(words []string) error {
 	delay, err := duration(words[1])
 	if err != nil {
 		return err
 	}
-	name, err := r.named(words[0])
+	name, err := f.named(words[0])
 	if err != nil {
 		return err
 	}
-	return r.world.Drag(name, delay, strings.Join(words[2:], ""))
+	return f.Drag(name, delay, strings.Join(words[2:], ""))
 }
 
 // cut lets nothing pass between one and some others.
-func (r *run) cut(_ step, words []string) error {
+func (f faults) cut(words []string) error {
 	var names []string
 	for _, w := range words {
-		name, err := r.named(w)
+		name, err := f.named(w)
 		if err != nil {
 			return err
 		}
 		names = append(names, name)
 	}
-	return r.world.Cut(names[0], names[1:]...)
+	return f.Cut(names[0], names[1:]...)
 }
 
 // tornBytes is how much of a ledger is lost where nobody says it: a record, or a part of one.
@@ -144,16 +138,16 @@ func checkBytes(st step) error {
 }
 
 // tear kills a replica, and the end of its accounting file is lost.
-func (r *run) tear(_ step, words []string) error {
+func (f faults) tear(words []string) error {
 	bytes, err := torn(words)
 	if err != nil {
 		return err
 	}
-	name, err := r.named(words[0])
+	name, err := f.named(words[0])
 	if err != nil {
 		return err
 	}
-	return r.world.Tear(name, bytes)
+	return f.Tear(name, bytes)
 }
 
 func checkIllness(st step) error {
@@ -164,7 +158,7 @@ func checkIllness(st step) error {
 }
 
 // sicken makes a host ill.
-func (r *run) sicken(_ step, words []string) error { return r.world.Sicken(words[0], words[1]) }
+func (f faults) sicken(words []string) error { return f.Sicken(words[0], words[1]) }
 
 // ambush has the leader die at a command of the log.
 func (r *run) ambush(st step, words []string) error {

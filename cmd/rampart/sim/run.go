@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -18,8 +17,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"rampart/chaos/world"
 	"rampart/cmd/rampart/dev"
@@ -50,7 +47,7 @@ type Report struct {
 type run struct {
 	s        *scenario
 	o        Options
-	dir      string
+	files    *files
 	world    *world.World
 	programs programs
 
@@ -63,9 +60,7 @@ type run struct {
 	lurks          step      // of the last ambush
 	since          time.Time // virtual time was moved on last
 	fatal          int       // of what ended by itself, so many were told
-	updates        map[string]string
 	out            io.Writer
-	hidden         *regexp.Regexp // the folder of all homes
 	hooks          *hook.Elsewhere
 
 	met     sync.Mutex
@@ -95,7 +90,7 @@ func Play(file string, o Options) (Report, error) {
 	played.Store(&dir)
 	defer Clear()
 	defer setProcess(s.begin.Location(), o.Seed, filepath.Join(dir, workFolder))()
-	r := &run{s: s, o: o, dir: dir, env: map[string]string{}, updates: map[string]string{}, out: o.Out, hooks: hook.NewElsewhere()}
+	r := &run{s: s, o: o, files: &files{s: s, dir: dir, updates: map[string]string{}}, env: map[string]string{}, out: o.Out, hooks: hook.NewElsewhere()}
 	defer r.hooks.Close()
 	if r.out == nil {
 		r.out = io.Discard
@@ -103,8 +98,8 @@ func Play(file string, o Options) (Report, error) {
 	var report Report
 	// A bubble wants a test, which is never asked whether it has failed.
 	synctest.Test(new(testing.T), func(*testing.T) { report.Virtual, err = r.play() })
-	if err == nil && len(r.updates) > 0 {
-		report.Updated, err = true, r.update()
+	if err == nil && len(r.files.updates) > 0 {
+		report.Updated, err = true, r.files.update()
 	}
 	report.Took = time.Since(begun)
 	return report, err
@@ -200,7 +195,7 @@ func (r *run) start(ctx context.Context) error {
 		replicas = r.o.Replicas
 	}
 	c := world.Config{
-		Size: world.Size{Servers: max(1, replicas), Older: r.s.older}, Class: r.s.class, Seed: r.o.Seed, Dir: r.dir, Plain: true, Submit: []string{login},
+		Size: world.Size{Servers: max(1, replicas), Older: r.s.older}, Class: r.s.class, Seed: r.o.Seed, Dir: r.files.dir, Plain: true, Submit: []string{login},
 		Chance: draw, Program: r.programs.of, Elsewhere: r.hooks, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	for _, m := range r.s.hosts {
@@ -210,7 +205,8 @@ func (r *run) start(ctx context.Context) error {
 	if r.world, err = world.New(c); err != nil {
 		return err
 	}
-	if err := r.furnish(); err != nil {
+	r.files.world = r.world
+	if err := r.files.furnish(); err != nil {
 		return err
 	}
 	if err := r.world.Start(ctx); err != nil {
@@ -253,54 +249,3 @@ const (
 	tmpFolder   = "tmp"
 	workAs      = "/sim"
 )
-
-func (r *run) folder(name string) string { return filepath.Join(r.dir, name) }
-
-// furnish lays out the files of the archive, and what moms read at their start: the paths of all hosts are
-// the scenario's own.
-func (r *run) furnish() error {
-	for _, dir := range []string{r.folder(workFolder), filepath.Join(r.folder(filesFolder), "tmp"), r.folder(tmpFolder)} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-	}
-	for _, m := range r.s.hosts {
-		tmp := filepath.Join(r.folder(tmpFolder), m.Name)
-		config := fmt.Sprintf("$usecp *:%s/ %s/\n$usecp *:/ %s/\n$tmpdir %s\n", workAs, r.folder(workFolder), r.folder(filesFolder), tmp)
-		err := errors.Join(os.MkdirAll(tmp, 0o755), os.WriteFile(filepath.Join(r.world.Home(m.Name), "mom_priv", "config"), []byte(config), 0o644))
-		if err != nil {
-			return err
-		}
-	}
-	for _, f := range r.s.archive.Files {
-		file, data := filepath.Join(r.folder(workFolder), f.Name), f.Data
-		if host, rest, ok := home(f.Name); ok {
-			file = filepath.Join(r.world.Home(host), rest)
-			if rest == "mom_priv/config" { // beside what is there
-				before, err := os.ReadFile(file)
-				if err != nil {
-					return err
-				}
-				data = append(before, data...)
-			}
-		}
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, data, 0o755)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// update writes the scenario with what cmp got.
-func (r *run) update() error {
-	for i, f := range r.s.archive.Files {
-		if got, ok := r.updates[f.Name]; ok {
-			r.s.archive.Files[i].Data = []byte(got)
-		}
-	}
-	data := txtar.Format(r.s.archive)
-	if again := txtar.Parse(data); len(again.Files) != len(r.s.archive.Files) || !bytes.Equal(again.Comment, r.s.archive.Comment) {
-		return fmt.Errorf("%s: what cmp got cannot stand in an archive: it has lines like those between files", r.s.file)
-	}
-	return os.WriteFile(r.s.file, data, 0o644)
-}

@@ -22,7 +22,7 @@ func (r *run) read(name string) ([]byte, error) {
 	case "stderr":
 		return []byte(r.stderr), nil
 	}
-	file, err := r.real(name)
+	file, err := r.files.real(name)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func match(st step, words []string, text, what string) error {
 }
 
 func (r *run) exists(st step, words []string) error {
-	file, err := r.real(words[0])
+	file, err := r.files.real(words[0])
 	if err == nil {
 		_, err = os.Stat(file)
 	}
@@ -102,21 +102,11 @@ func (r *run) cmp(_ step, words []string) error {
 	if err != nil || string(got) == string(want) {
 		return err
 	}
-	if r.o.Update && r.archived(words[1]) {
-		r.updates[words[1]] = string(got)
+	if r.o.Update && r.files.archived(words[1]) {
+		r.files.updates[words[1]] = string(got)
 		return nil
 	}
 	return &failure{words[0] + " to be as " + words[1], difference(string(want), string(got))}
-}
-
-// archived reports whether the archive has a file of that name.
-func (r *run) archived(name string) bool {
-	for _, f := range r.s.archive.Files {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *run) cp(_ step, words []string) error {
@@ -124,7 +114,7 @@ func (r *run) cp(_ step, words []string) error {
 	if err != nil {
 		return err
 	}
-	file, err := r.real(words[1])
+	file, err := r.files.real(words[1])
 	if err != nil {
 		return err
 	}

@@ -167,12 +167,12 @@ func (c *caller) twin() TwinEnv {
 	return TwinEnv{
 		Out: &c.stdout, User: c.user, Now: c.r.now, Quit: c.r.o.Quit,
 		Cluster: c.adminEnv().Cluster,
-		Open:    func(name string) (fs.File, error) { return c.r.open(name) },
+		Open:    func(name string) (fs.File, error) { return c.r.files.open(name) },
 		Write: func(name string, write func(io.Writer) error) error {
 			if name == "-" {
 				return write(&c.stdout)
 			}
-			file, err := c.r.real(name)
+			file, err := c.r.files.real(name)
 			if err != nil {
 				return err
 			}
