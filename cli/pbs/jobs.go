@@ -154,37 +154,31 @@ func (s *session) defaultMails(ctx context.Context, c *cli.Command, usual int) i
 }
 
 func qhold() *cli.Command {
-	c := &cli.Command{
-		Name: "qhold", Summary: "hold jobs", Grammar: own("h:"), UsageStatus: 2,
-		Usage: "usage: qhold [-h hold_list] job_identifier...\n       qhold --version\n",
-	}
-	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
-		holds, ok := parseHolds(opts)
-		if !ok {
-			return c.Misuse("illegal -h value")
-		}
-		return eachJob(ctx, env, c, opts, func(ctx context.Context, s *session, job string) error {
-			_, err := s.batch.Hold(ctx, connect.NewRequest(&api.HoldRequest{Job: job, Holds: holds}))
-			return err
-		})
-	}
-	return c
+	return holding("qhold", "hold jobs", func(ctx context.Context, s *session, job, holds string) error {
+		_, err := s.batch.Hold(ctx, connect.NewRequest(&api.HoldRequest{Job: job, Holds: holds}))
+		return err
+	})
 }
 
 func qrls() *cli.Command {
+	return holding("qrls", "release holds of jobs", func(ctx context.Context, s *session, job, holds string) error {
+		_, err := s.batch.Release(ctx, connect.NewRequest(&api.ReleaseRequest{Job: job, Holds: holds}))
+		return err
+	})
+}
+
+// holding makes a command that does something about the holds of -h to each job.
+func holding(name, summary string, do func(ctx context.Context, s *session, job, holds string) error) *cli.Command {
 	c := &cli.Command{
-		Name: "qrls", Summary: "release holds of jobs", Grammar: own("h:"), UsageStatus: 2,
-		Usage: "usage: qrls [-h hold_list] job_identifier...\n       qrls --version\n",
+		Name: name, Summary: summary, Grammar: own("h:"), UsageStatus: 2,
+		Usage: "usage: " + name + " [-h hold_list] job_identifier...\n       " + name + " --version\n",
 	}
 	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
 		holds, ok := parseHolds(opts)
 		if !ok {
 			return c.Misuse("illegal -h value")
 		}
-		return eachJob(ctx, env, c, opts, func(ctx context.Context, s *session, job string) error {
-			_, err := s.batch.Release(ctx, connect.NewRequest(&api.ReleaseRequest{Job: job, Holds: holds}))
-			return err
-		})
+		return eachJob(ctx, env, c, opts, func(ctx context.Context, s *session, job string) error { return do(ctx, s, job, holds) })
 	}
 	return c
 }
