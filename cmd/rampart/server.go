@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -16,7 +15,6 @@ import (
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
 	"rampart/transport"
-	"rampart/transport/directory"
 )
 
 var homeFlag = &urfave.StringFlag{Name: "home", Usage: "PBS_HOME of this daemon", Value: home.Of()}
@@ -54,7 +52,7 @@ func serverCommand() *urfave.Command {
 						return err
 					}
 					config.RTTClass = pbs.RTTClass(c.String("rtt-class"))
-					if config.Manager, err = manager(c.Context, config.Host); err != nil {
+					if config.Manager, err = server.Manager(c.Context, config.Host); err != nil {
 						return err
 					}
 					if from := c.String("from"); from != "" {
@@ -85,18 +83,6 @@ func serverCommand() *urfave.Command {
 			},
 		},
 	}
-}
-
-// manager returns who makes the cluster, if it is not root: he must be able to manage it.
-func manager(ctx context.Context, host string) (string, error) {
-	uid := os.Geteuid()
-	if uid == 0 {
-		return "", nil
-	}
-	users := directory.New(directory.Options{})
-	defer users.Close()
-	account, err := users.ByUID(ctx, uint32(uid))
-	return account.Name + "@" + host, err
 }
 
 func serverConfig(c *urfave.Context) (server.Config, error) {

@@ -21,7 +21,6 @@ import (
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
 	"rampart/transport"
-	"rampart/transport/directory"
 	"rampart/transport/own"
 )
 
@@ -131,7 +130,7 @@ func (c *call) foundServer(ctx context.Context) error {
 		}
 		return server.Join(ctx, transport.System{}, config, token)
 	}
-	if config.Manager, err = manager(ctx, me.short); err != nil {
+	if config.Manager, err = server.Manager(ctx, me.short); err != nil {
 		return err
 	}
 	return server.Init(config)
@@ -155,18 +154,6 @@ func (c *call) serverName(ctx context.Context) (*string, error) {
 		return new(string), nil
 	}
 	return &name, nil
-}
-
-// manager is who makes the cluster, if he is not root: he must be able to manage it.
-func manager(ctx context.Context, host string) (string, error) {
-	uid := os.Geteuid()
-	if uid == 0 {
-		return "", nil
-	}
-	users := directory.New(directory.Options{})
-	defer users.Close()
-	account, err := users.ByUID(ctx, uint32(uid))
-	return account.Name + "@" + host, err
 }
 
 // watchPage returns a function that asks a daemon's page through its socket, and returns

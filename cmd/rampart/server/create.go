@@ -23,6 +23,7 @@ import (
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/client"
+	"rampart/transport/directory"
 )
 
 // A founding is what the first start of the first replica writes into the log. The
@@ -199,4 +200,16 @@ func keepJoined(c Config, id *transport.Identity, joined *api.JoinReply) error {
 		return fmt.Errorf("server join: %w", err)
 	}
 	return nil
+}
+
+// Manager returns who makes the cluster, if it is not root, as USER@HOST: he must be able to manage it.
+func Manager(ctx context.Context, host string) (string, error) {
+	uid := os.Geteuid()
+	if uid == 0 {
+		return "", nil
+	}
+	users := directory.New(directory.Options{})
+	defer users.Close()
+	account, err := users.ByUID(ctx, uint32(uid))
+	return account.Name + "@" + host, err
 }
