@@ -83,6 +83,7 @@ type siteView struct {
 	site      combiner
 	defs      []resource.Def
 	hosts     []offer
+	usable    map[string][]string // the words of HOSTS, by queue
 	// reasons are why hosts have no room for jobs that ask for the same, and have nothing kept for them.
 	reasons map[string][]string
 
@@ -184,9 +185,10 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 	case v.arrays:
 		r.Attributes = append(slices.Clone(jobAttributes), "project", lsf.JobApplication, "array_indices_submitted")
 	case v.reasons, v.causes != nil:
-		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend", "project", lsf.JobApplication, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder, lsf.JobHosts, lsf.JobLayout)
+		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend", "project", lsf.JobApplication, lsf.JobRequirement, lsf.JobCombined, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder,
+			lsf.JobHosts, lsf.JobLayout)
 	case v.halts:
-		r.Attributes = append(slices.Clone(jobAttributes), "comment", "project", lsf.JobApplication)
+		r.Attributes = append(slices.Clone(jobAttributes), "comment", "lsf_resumed", "project", lsf.JobApplication)
 	case v.project != "" || v.app != "":
 		r.Attributes = append(slices.Clone(jobAttributes), "project", lsf.JobApplication)
 	}

@@ -15,6 +15,7 @@ import (
 	"rampart/fsm/resource"
 	"rampart/fsm/resreq"
 	"rampart/fsm/spec"
+	"rampart/transport/api"
 )
 
 // noProject is the project of jobs without one.
@@ -77,7 +78,14 @@ func (v *jobsView) learn(ctx context.Context) error {
 		return err
 	}
 	_, hosts, err := v.hosts(ctx)
-	v.site = &siteView{site: combiner{lsf.SiteOf(defs)}, defs: defs, hosts: hosts, reasons: map[string][]string{}}
+	if err != nil {
+		return err
+	}
+	_, queues, err := v.objects(ctx, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Attributes: []string{lsf.QueueHosts}})
+	v.site = &siteView{site: combiner{lsf.SiteOf(defs)}, defs: defs, hosts: hosts, usable: map[string][]string{}, reasons: map[string][]string{}}
+	for _, q := range queues {
+		v.site.usable[q.Name] = queueHosts(q)
+	}
 	if len(hosts) > 0 {
 		v.site.reference = hosts[0].Name
 	}

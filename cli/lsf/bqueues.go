@@ -74,9 +74,14 @@ func choosesQueue(ctx context.Context, s *session, opts *cli.Options) (func(*api
 	return func(o *api.Object) bool { return mayUseHost(o, host, c) && mayBeUsedBy(o, user) }, nil
 }
 
+// queueHosts returns the words of HOSTS of a queue; none: all hosts.
+func queueHosts(o *api.Object) []string {
+	return strings.FieldsFunc(value(o, lsf.QueueHosts), func(r rune) bool { return r == ',' || r == ' ' })
+}
+
 // mayUseHost reports whether the jobs of a queue may have a host; empty: no matter which.
 func mayUseHost(o *api.Object, host string, c lsf.Config) bool {
-	words := strings.Fields(value(o, lsf.QueueHosts))
+	words := queueHosts(o)
 	if host == "" || len(words) == 0 {
 		return true
 	}
@@ -277,7 +282,7 @@ func longQueue(out *bufio.Writer, o *api.Object, t tally, again bool, turn int64
 	if text := policies(o); text != "" {
 		out.WriteString("\nSCHEDULING POLICIES:  " + text + "\n")
 	}
-	hosts := strings.ReplaceAll(cmp.Or(value(o, lsf.QueueHosts), lsf.AllHosts), ",", " ")
+	hosts := cmp.Or(strings.Join(queueHosts(o), " "), lsf.AllHosts)
 	out.WriteString("\nUSERS:  " + queueUsers(o) + "\nHOSTS:  " + hosts + "\n")
 	for _, x := range []struct{ label, attribute string }{
 		{"RES_REQ", lsf.QueueRequirement}, {"RESRSV_LIMIT", lsf.QueueLimits}, {"STOP_COND", lsf.QueueStop}, {"RESUME_COND", lsf.QueueResume},

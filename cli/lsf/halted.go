@@ -15,7 +15,10 @@ func (j job) suspendingReason() string {
 	if _, indices, byLoad := j.loadStopped(); byLoad {
 		return lsf.ReasonStopped(indices)
 	}
-	if j.state == lsf.SysSuspended {
+	switch {
+	case j.get("lsf_resumed") == "True":
+		return lsf.ReasonResumed
+	case j.state == lsf.SysSuspended:
 		return lsf.ReasonRoom
 	}
 	return lsf.ReasonSuspended
@@ -26,7 +29,7 @@ func (j job) suspendedEvent() string {
 	switch host, _, byLoad := j.loadStopped(); {
 	case byLoad:
 		return "Suspended by the load of host <" + host + ">;"
-	case j.state == lsf.SysSuspended:
+	case j.state == lsf.SysSuspended && j.get("lsf_resumed") != "True":
 		return "Suspended by the scheduler;"
 	}
 	return "Suspended by the user;"

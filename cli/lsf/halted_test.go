@@ -1,6 +1,7 @@
 package lsf
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 // Specification: reservation section 9.7: what commands say of suspended jobs.
 func TestHalted(t *testing.T) {
 	for _, c := range []struct{ substate, comment, event, reason string }{
+		{"45 lsf_resumed", "Not Running: Not enough free nodes available", "Suspended by the user;", "Waiting for re-scheduling after being resumed by user;"},
 		{"43", "Job run at Fri Apr 22 at 15:00 on (hosta:ncpus=1)", "Suspended by the user;", "The job was suspended by the user;"},
 		{"43", "Suspended by the load of hosta, which is beyond loadStop: r1m", "Suspended by the user;", "The job was suspended by the user;"},
 		{"45", "Job run at Fri Apr 22 at 15:00 on (hosta:ncpus=1)", "Suspended by the scheduler;", "The job waits for what it gave back while it was suspended;"},
@@ -19,7 +21,11 @@ func TestHalted(t *testing.T) {
 			"The host load exceeded the following threshold(s): 1-minute CPU queue length: r1m; Paging rate: pg;",
 		},
 	} {
-		j := newJob(&api.Object{Name: "1.srv", Attributes: []*api.Attribute{{Name: "job_state", Value: "S"}, {Name: "substate", Value: c.substate}, {Name: "comment", Value: c.comment}}})
+		substate, resumed, _ := strings.Cut(c.substate, " ")
+		j := newJob(&api.Object{Name: "1.srv", Attributes: []*api.Attribute{{Name: "job_state", Value: "S"}, {Name: "substate", Value: substate}, {Name: "comment", Value: c.comment}}})
+		if resumed != "" {
+			j.Attributes = append(j.Attributes, &api.Attribute{Name: resumed, Value: "True"})
+		}
 		if event, reason := j.suspendedEvent(), j.suspendingReason(); event != c.event || reason != c.reason {
 			t.Errorf("%s %q: %q, %q", c.substate, c.comment, event, reason)
 		}

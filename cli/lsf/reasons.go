@@ -33,7 +33,8 @@ func (v *jobsView) hostReasons(j job) []string {
 		own[k.host] = k
 	}
 	asked := amount(j.Object, "Resource_List", "select") + " " + amount(j.Object, "Resource_List", "place") + " " + j.get(lsf.JobSelect) + " " + j.get(lsf.JobQueueSelect) +
-		" " + j.get(lsf.JobOrder) + " " + j.get(lsf.JobHosts) + " " + j.get(lsf.JobLayout) + fmt.Sprint(v.site.wide(j))
+		" " + j.get(lsf.JobOrder) + " " + j.get(lsf.JobHosts) + " " + j.get(lsf.JobLayout) + fmt.Sprint(v.site.wide(j), v.site.usable[j.get("queue")]) +
+		" " + j.get(lsf.JobRequirement) + " " + j.get(lsf.JobApplication) + " " + j.get(lsf.JobCombined)
 	alike := len(own) == 0 && len(limited) == 0
 	if all, known := v.site.reasons[asked]; known && alike {
 		return all
@@ -60,12 +61,28 @@ func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []str
 	place, _ := spec.ParsePlace(amount(j.Object, "Resource_List", "place"))
 	where, queue := v.site.site.selections(j.get(lsf.JobSelect)), v.site.site.selection(j.get(lsf.JobQueueSelect))
 	order, wide := j.get(lsf.JobOrder), v.site.wide(j)
-	named := strings.Fields(j.get(lsf.JobHosts))
-	around := v.site.around(len(where) > 0 || queue.Given() || v.site.byAgent || order != "" || len(wide) > 0 || len(named) > 0)
+	named, ofQueue := strings.Fields(j.get(lsf.JobHosts)), v.site.usable[j.get("queue")]
+	merged, application := j.get(lsf.JobCombined), j.get(lsf.JobApplication)
+	around := v.site.around(len(where) > 0 || queue.Given() || v.site.byAgent || order != "" || len(wide) > 0 || len(named)+len(ofQueue) > 0 || merged != "" && application != "")
 	a := asking{sel: sel, place: place, slots: j.slots(), limit: limit, where: where, layout: lsf.ReadLayout(j.get(lsf.JobLayout)), queue: queue, wide: wide}
 	if len(named) > 0 {
 		choice := around.config.HostChoice(named)
 		a.named = &choice
+	}
+	if len(ofQueue) > 0 {
+		choice := around.config.HostChoice(ofQueue)
+		a.usable = &choice
+	}
+	if merged != "" {
+		a.ofQueue = v.site.site.reserved(merged)
+		for name := range v.site.site.reserved(j.get(lsf.JobRequirement)) {
+			delete(a.ofQueue, name)
+		}
+		if profile, ok := around.config.Application(application); ok {
+			for name := range v.site.site.reserved(profile.Requirement) {
+				delete(a.ofQueue, name)
+			}
+		}
 	}
 	var lines []string
 	byText := map[string][]string{}
@@ -89,16 +106,32 @@ func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []str
 	case !a.apart() && !a.single() && sum < a.slots && len(few) > 0:
 		all = append(all, v.ofHosts(lsf.ReasonNoSlots, few))
 	}
-	if len(lines) > 1 { // that others were not asked for is told where it is all that there is to tell
-		lines = slices.DeleteFunc(lines, func(why string) bool { return why == lsf.ReasonNotAsked })
+	// That others were not asked for, or are not the queue's, is told where it is all that there is to tell.
+	outside := func(why string) bool { return why == lsf.ReasonNotAsked || why == lsf.ReasonNotUsable }
+	if inside := slices.DeleteFunc(slices.Clone(lines), outside); len(inside)+len(all) > 0 {
+		lines = inside
 	}
 	for _, why := range lines {
-		if why == lsf.ReasonNotAsked && len(all) > 0 {
-			continue
-		}
 		all = append(all, v.ofHosts(why, byText[why]))
 	}
 	return all
+}
+
+// reserved returns what a requirement reserves something of.
+func (c combiner) reserved(text string) map[string]bool {
+	names := map[string]bool{}
+	r, err := resreq.Parse(text, c.site)
+	if err != nil {
+		return names
+	}
+	for _, term := range r.Terms {
+		for _, usage := range term.Rusage {
+			for _, of := range usage {
+				names[of.Resource] = true
+			}
+		}
+	}
+	return names
 }
 
 // wide returns what a job asks for of resources that belong to no host.
@@ -142,8 +175,10 @@ type asking struct {
 	slots int
 	limit atLimit
 
-	wide  resource.List   // what the job has as a whole
-	named *lsf.HostChoice // the hosts among which it may run; nil: any
+	wide    resource.List   // what the job has as a whole
+	named   *lsf.HostChoice // the hosts among which it may run; nil: any
+	usable  *lsf.HostChoice // those of its queue; nil: any
+	ofQueue map[string]bool // what it reserves because its queue wants so
 
 	where  []resreq.Select // what hosts are asked for that chunks cannot say: in all, or for each term
 	layout lsf.Layout      // which chunks are of which term
@@ -172,6 +207,9 @@ func (a *asking) hosts() int { return a.sel.Total() }
 
 // reason returns why a host has no room for any chunk, in the order of the specification; empty: it has, and so many slots.
 func (a *asking) reason(h sighted) (why string, free int) {
+	if a.usable != nil && !a.usable.Has(h.Name) {
+		return lsf.ReasonNotUsable, 0
+	}
 	if a.named != nil && !a.named.Has(h.Name) {
 		return lsf.ReasonNotAsked, 0
 	}
@@ -199,6 +237,14 @@ func (a *asking) reason(h sighted) (why string, free int) {
 		}
 	}
 	return why, free
+}
+
+// lacks is the reason of a job that cannot reserve what it is to reserve of a resource.
+func (a *asking) lacks(resource string) string {
+	if a.ofQueue[resource] {
+		return fmt.Sprintf(lsf.ReasonQueueUse, resource)
+	}
+	return lsf.ReasonOfUsage(resource)
 }
 
 // ofChunk is reason for one kind of chunk.
@@ -232,13 +278,13 @@ func (a *asking) ofChunk(h sighted, c spec.Chunk, free int) string {
 		}
 		has, _, _ := h.Left(def)
 		if has < times*def.Measure(it.Value) {
-			return fmt.Sprintf(lsf.ReasonUsage, it.Name)
+			return a.lacks(it.Name)
 		}
 	}
 	for _, it := range a.wide {
 		def, _ := h.Resource(it.Name)
 		if has, _, bounded := h.Left(def); bounded && has < def.Measure(it.Value) {
-			return fmt.Sprintf(lsf.ReasonUsage, it.Name)
+			return a.lacks(it.Name)
 		}
 	}
 	switch {

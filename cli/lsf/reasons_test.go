@@ -178,3 +178,36 @@ func TestHostRow_Busy(t *testing.T) {
 		}
 	}
 }
+
+// That the queue wants so much of a resource is told otherwise than that the job does, and hosts that are not the queue's only where
+// nothing else keeps the job (specification: reservation section 9.2).
+func TestHostReasons_OfTheQueue(t *testing.T) {
+	hosts := []offer{{object("a", "state=free resources_available.ncpus=4 resources_assigned.ncpus=4"), 4}, {object("b", "state=free resources_available.ncpus=4 resources_available.mem=1000mb resources_assigned.mem=800mb"), 4}}
+	config := lsf.Config{Applications: []lsf.Application{{Name: "big", Requirement: "rusage[mem=400]"}}}
+	const queue, job = "Queue requirements for reserving resource (mem) not satisfied: b;", "Job requirements for reserving resource (mem) not satisfied: b;"
+	for of, want := range map[string][]string{
+		"queue=only lsf_combined=rusage[mem=400]":                                {queue},
+		"queue=only lsf_combined=rusage[mem=400] lsf_resreq=select[type==any]":   {queue},
+		"queue=only lsf_combined=rusage[mem=400:swp=5] lsf_resreq=rusage[swp=5]": {queue},
+		"queue=only lsf_combined=rusage[mem=400] lsf_resreq=rusage[mem=400]":     {job},
+		"queue=only lsf_combined=rusage[mem=400] lsf_app=big":                    {job},
+		"queue=only lsf_combined=rusage[mem=400] lsf_app=gone":                   {queue},
+		"queue=only lsf_resreq=rusage[mem=400]":                                  {job},
+		"queue=none lsf_resreq=rusage[mem=400]":                                  {"Not usable to the queue: a, b;"},
+		"queue=only lsf_asked_hosts=a":                                           {"Not usable to the queue: a;", "Not specified in job submission: b;"},
+		"queue=any lsf_asked_hosts=a":                                            {"Job requirements for reserving resource (mem) not satisfied: a;"},
+		"queue=any lsf_asked_hosts=c":                                            {"Not specified in job submission: a, b;"},
+	} {
+		usable := map[string][]string{"only": {"b"}, "none": {"c"}}
+		v := &jobsView{long: true, site: &siteView{site: combiner{lsf.SiteOf(nil)}, hosts: hosts, usable: usable, reasons: map[string][]string{}}}
+		v.site.look = func() *around { return &around{site: lsf.SiteOf(nil), config: config, hosts: hosts} }
+		j := newJob(object("7.srv", "job_state=Q comment=Not_Running:_Insufficient_amount_of_resource:_mem Resource_List.select=1:ncpus=1:mem=400mb"))
+		for word := range strings.FieldsSeq(of) {
+			name, text, _ := strings.Cut(word, "=")
+			j.Attributes = append(j.Attributes, &api.Attribute{Name: name, Value: text})
+		}
+		if got := v.hostReasons(j); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", of, got, want)
+		}
+	}
+}

@@ -137,6 +137,7 @@ func jobRows() []row {
 		shown("lsf_effective", Text),
 		shown("lsf_reserved", Text),
 		shown("lsf_reserved_since", Epoch),
+		shown("lsf_resumed", Boolean),
 		set("lsf_messages", Text, parsePosted).running(),
 	}
 }

@@ -42,6 +42,7 @@ func ReadLoadComment(comment string) (host string, indices []string, ok bool) {
 // Why jobs are suspended that are not so by load.
 const (
 	ReasonSuspended = "The job was suspended by the user;"
+	ReasonResumed   = "Waiting for re-scheduling after being resumed by user;"
 	ReasonRoom      = "The job waits for what it gave back while it was suspended;"
 	reasonCondition = "STOP_COND is true with current host load;"
 )

@@ -180,6 +180,8 @@ const (
 	ReasonSelect    = "Job's resource requirements not satisfied;"
 	ReasonQueueSel  = "Queue's resource requirements not satisfied;"
 	ReasonUsage     = "Job requirements for reserving resource (%s) not satisfied;"
+	ReasonQueueUse  = "Queue requirements for reserving resource (%s) not satisfied;"
+	ReasonNotUsable = "Not usable to the queue;"
 	ReasonNotAsked  = "Not specified in job submission;"
 	ReasonClosed    = "Closed by LSF administrator;"
 	ReasonHostUser  = "Host's per-user job slot limit reached;"

@@ -69,6 +69,12 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 	},
 	"lsf_reserved":       func(_ *tables, j *Job) string { return j.Pending.keptText() },
 	"lsf_reserved_since": func(_ *tables, j *Job) string { return j.Pending.sinceText() },
+	"lsf_resumed": func(_ *tables, j *Job) string {
+		if !j.AskedToGoOn() {
+			return ""
+		}
+		return "True"
+	},
 	"history_timestamp": func(_ *tables, j *Job) string {
 		if j.State != pbs.Finished {
 			return ""

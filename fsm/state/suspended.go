@@ -22,6 +22,12 @@ func (j *Job) Suspended() bool {
 // WaitsToGoOn reports whether the job is suspended until the scheduler lets it go on.
 func (j *Job) WaitsToGoOn() bool { return j.Suspended() && j.Substate == pbs.SubSchedSuspended }
 
+// AskedToGoOn reports whether somebody has asked for it that the job goes on, and it waits for what it gave back; not, where preemption or
+// load has suspended it.
+func (j *Job) AskedToGoOn() bool {
+	return j.WaitsToGoOn() && j.Run.Preemption == nil && j.StoppedByLoad() == nil
+}
+
 // A Suspension is what a suspended run gave back that did not give back all.
 type Suspension struct {
 	Released  spec.ExecVnode `cbor:"1,keyasint"`           // resources_released: a chunk for each part of exec_vnode
