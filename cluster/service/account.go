@@ -20,8 +20,8 @@ import (
 const recordedAfter = pbs.Time(time.Hour)
 
 // account asks the directory of users for somebody who submits.
-func (b *Batch) account(ctx context.Context, u pbs.User) (transport.Account, error) {
-	a, err := b.Accounts.ByName(ctx, u.Name)
+func (c *base) account(ctx context.Context, u pbs.User) (transport.Account, error) {
+	a, err := c.Accounts.ByName(ctx, u.Name)
 	switch {
 	case errors.Is(err, transport.ErrNoAccount):
 		return transport.Account{}, pbs.Refuse(pbs.NotAccountHolder)

@@ -20,9 +20,10 @@ import (
 // Batch is what PBS commands ask for.
 type Batch struct {
 	base
+	*serverHooks
+	reservations
 	Scheduler
 	Agent func(host, address string) apiconnect.AgentClient
-	Hooks Hooks
 	Blobs BlobKeeper
 	Loads *load.Table
 	Home  string

@@ -21,7 +21,7 @@ import (
 
 // readable refuses a script that does not compile, and a configuration file that its suffix
 // belies.
-func (b *Batch) readable(ctx context.Context, h *state.Hook, kind state.HookFileKind, r *api.ImportHookRequest) error {
+func (sh *serverHooks) readable(ctx context.Context, h *state.Hook, kind state.HookFileKind, r *api.ImportHookRequest) error {
 	if len(r.GetContent()) > command.MaxHookFile {
 		return pbs.Errorf(pbs.HookError, "hook '%s' contents not overwritten: more than %d bytes", h.Name, command.MaxHookFile)
 	}
@@ -29,7 +29,7 @@ func (b *Batch) readable(ctx context.Context, h *state.Hook, kind state.HookFile
 		if h.Builtin() {
 			return pbs.Errorf(pbs.HookError, "cannot import the script of a built-in hook")
 		}
-		return b.compiles(ctx, h, h.Script, r.GetContent())
+		return sh.compiles(ctx, h, h.Script, r.GetContent())
 	}
 	var err error
 	switch strings.ToLower(path.Ext(path.Base(r.GetFile()))) {
@@ -42,7 +42,7 @@ func (b *Batch) readable(ctx context.Context, h *state.Hook, kind state.HookFile
 	case ".ini":
 		err = iniReadable(string(r.GetContent()))
 	case ".py":
-		return b.compiles(ctx, h, h.Config, r.GetContent())
+		return sh.compiles(ctx, h, h.Config, r.GetContent())
 	default:
 		return nil
 	}
@@ -53,12 +53,12 @@ func (b *Batch) readable(ctx context.Context, h *state.Hook, kind state.HookFile
 }
 
 // compiles asks the interpreter of this host.
-func (b *Batch) compiles(ctx context.Context, h *state.Hook, before state.HookFileSum, script []byte) error {
-	if b.Hooks == nil {
+func (sh *serverHooks) compiles(ctx context.Context, h *state.Hook, before state.HookFileSum, script []byte) error {
+	if sh.Hooks == nil {
 		return pbs.Errorf(pbs.HookError, "Failed to compile script: this server runs no hooks")
 	}
 	defer transport.Working(ctx)()
-	err := b.Hooks.Compile(ctx, h.Name, script)
+	err := sh.Hooks.Compile(ctx, h.Name, script)
 	_, syntax := errors.AsType[*hook.SyntaxError](err)
 	switch {
 	case err == nil:

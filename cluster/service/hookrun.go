@@ -16,6 +16,12 @@ import (
 	"rampart/transport/api"
 )
 
+// serverHooks are the hooks of the server's events, and what is done of their answers.
+type serverHooks struct {
+	*base
+	Hooks Hooks // runs scripts; nil: there is nothing to run them
+}
+
 // hooked is the refusal of a hook: it is final, whatever view the hook saw.
 type hooked struct{ refusal *pbs.Error }
 
@@ -26,16 +32,16 @@ func (h *hooked) Unwrap() error { return h.refusal }
 
 // runHooks runs the hooks of an event before its change is proposed. It returns nil when
 // there are none, and beside what they have answered a refusal when one of them rejects.
-func (c *Batch) runHooks(ctx context.Context, p person, e *hook.Event) (*hook.Outcome, error) {
+func (sh *serverHooks) runHooks(ctx context.Context, p person, e *hook.Event) (*hook.Outcome, error) {
 	if !p.view.HasHooksAt(e.Event) {
 		return nil, nil
 	}
-	if c.Hooks == nil {
+	if sh.Hooks == nil {
 		return nil, &hooked{pbs.Errorf(pbs.HookError, "hooks of %s cannot run on this server", e.Event)}
 	}
 	e.Requestor, e.RequestorHost = p.user.Name, string(p.user.Host)
 	defer transport.Working(ctx)()
-	out := c.Hooks.Run(ctx, p.view, e)
+	out := sh.Hooks.Run(ctx, p.view, e)
 	if out.Rejected == nil {
 		return out, nil
 	}
@@ -50,7 +56,7 @@ func (c *Batch) runHooks(ctx context.Context, p person, e *hook.Event) (*hook.Ou
 }
 
 // queueJob lets the hooks of queuejob look at a job and change it.
-func (b *Batch) queueJob(ctx context.Context, p person, c *command.SubmitJob) error {
+func (sh *serverHooks) queueJob(ctx context.Context, p person, c *command.SubmitJob) error {
 	if !p.view.HasHooksAt("queuejob") {
 		return nil
 	}
@@ -65,11 +71,11 @@ func (b *Batch) queueJob(ctx context.Context, p person, c *command.SubmitJob) er
 			job.Attrs = append(job.Attrs, hook.Attr{name, "", def.Default})
 		}
 	}
-	out, err := b.runHooks(ctx, p, &hook.Event{Event: "queuejob", Job: &job, Settable: hook.SettableJob()})
+	out, err := sh.runHooks(ctx, p, &hook.Event{Event: "queuejob", Job: &job, Settable: hook.SettableJob()})
 	if out == nil || err != nil {
 		return err
 	}
-	changes, queued, err := b.editsOf(ctx, p, out.Job)
+	changes, queued, err := sh.editsOf(ctx, p, out.Job)
 	if err != nil {
 		return err
 	}
@@ -88,11 +94,11 @@ func (b *Batch) queueJob(ctx context.Context, p person, c *command.SubmitJob) er
 
 // editsOf is jobEdits of hooks that have just run. Where a fresh view refuses their values as well that is final: they are not
 // asked again.
-func (b *Batch) editsOf(ctx context.Context, p person, edits *hook.Edits) (changes []command.AttrChange, queue string, err error) {
+func (sh *serverHooks) editsOf(ctx context.Context, p person, edits *hook.Edits) (changes []command.AttrChange, queue string, err error) {
 	if changes, queue, err = jobEdits(p, edits); err == nil {
 		return changes, queue, nil
 	}
-	v, failed := b.Replica.Read(ctx, cluster.Fresh)
+	v, failed := sh.Replica.Read(ctx, cluster.Fresh)
 	if failed != nil {
 		return nil, "", failed
 	}
@@ -141,7 +147,7 @@ func jobEdits(p person, edits *hook.Edits) (changes []command.AttrChange, queue 
 }
 
 // alterJob lets the hooks of modifyjob look at changes of a job, and change them.
-func (b *Batch) alterJob(ctx context.Context, p person, j *state.Job, changes []command.AttrChange) ([]command.AttrChange, error) {
+func (sh *serverHooks) alterJob(ctx context.Context, p person, j *state.Job, changes []command.AttrChange) ([]command.AttrChange, error) {
 	if !p.view.HasHooksAt("modifyjob") {
 		return changes, nil
 	}
@@ -151,11 +157,11 @@ func (b *Batch) alterJob(ctx context.Context, p person, j *state.Job, changes []
 			job.Attrs = append(job.Attrs, hook.Attr{ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value})
 		}
 	}
-	out, err := b.runHooks(ctx, p, &hook.Event{Event: "modifyjob", Job: &job, JobBefore: &before, Settable: hook.SettableJob()})
+	out, err := sh.runHooks(ctx, p, &hook.Event{Event: "modifyjob", Job: &job, JobBefore: &before, Settable: hook.SettableJob()})
 	if out == nil || err != nil {
 		return changes, err
 	}
-	more, _, err := b.editsOf(ctx, p, out.Job)
+	more, _, err := sh.editsOf(ctx, p, out.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -168,29 +174,29 @@ func (b *Batch) alterJob(ctx context.Context, p person, j *state.Job, changes []
 }
 
 // movedTo asks the hooks of movejob about a job that is to be moved, and returns the queue into which they let it.
-func (b *Batch) movedTo(ctx context.Context, p person, j *state.Job, queue pbs.QueueName) (pbs.QueueName, error) {
+func (sh *serverHooks) movedTo(ctx context.Context, p person, j *state.Job, queue pbs.QueueName) (pbs.QueueName, error) {
 	if !p.view.HasHooksAt("movejob") {
 		return queue, nil
 	}
 	job := jobObject(p.view, j)
 	setQueue(&job, string(queue))
-	out, err := b.runHooks(ctx, p, &hook.Event{Event: "movejob", Job: &job, SrcQueue: string(j.Queue), Settable: []string{"queue"}})
+	out, err := sh.runHooks(ctx, p, &hook.Event{Event: "movejob", Job: &job, SrcQueue: string(j.Queue), Settable: []string{"queue"}})
 	if out == nil || err != nil || out.Job == nil {
 		return queue, err
 	}
 	if other := out.Job.Set["queue"]; other != nil && *other != "" {
-		return b.chosenQueue(ctx, p.view, *other)
+		return sh.chosenQueue(ctx, p.view, *other)
 	}
 	return queue, nil
 }
 
 // chosenQueue is queueOf of what hooks that have just run want. As with editsOf the refusal by a fresh view is final.
-func (b *Batch) chosenQueue(ctx context.Context, v *state.View, destination string) (pbs.QueueName, error) {
+func (sh *serverHooks) chosenQueue(ctx context.Context, v *state.View, destination string) (pbs.QueueName, error) {
 	queue, err := queueOf(v, destination)
 	if err == nil {
 		return queue, nil
 	}
-	if v, err = b.Replica.Read(ctx, cluster.Fresh); err != nil {
+	if v, err = sh.Replica.Read(ctx, cluster.Fresh); err != nil {
 		return "", err
 	}
 	queue, err = queueOf(v, destination)

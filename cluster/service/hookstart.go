@@ -91,34 +91,34 @@ func VnodeChanges(v *state.View, edits *hook.Edits) ([]command.AttrChange, error
 var errAgain = &hooked{pbs.Attribute(pbs.RunningAttribute, "Resource_List")}
 
 // runJob asks the hooks of runjob about a start by hand, and returns what they change of the job. With errAgain the job has been altered.
-func (b *Batch) runJob(ctx context.Context, p person, j *state.Job, where string) ([]command.AttrChange, error) {
+func (sh *serverHooks) runJob(ctx context.Context, p person, j *state.Job, where string) ([]command.AttrChange, error) {
 	if !p.view.HasHooksAt("runjob") {
 		return nil, nil
 	}
-	out, refusal := b.runHooks(ctx, p, RunjobEvent(p.view, j, where))
+	out, refusal := sh.runHooks(ctx, p, RunjobEvent(p.view, j, where))
 	changes, again, err := RunjobChanges(p.view, j, out)
 	switch {
 	case refusal != nil && len(changes) > 0:
-		if err := b.commitHooked(ctx, p, command.AltersAtStart(j.ID, changes, false)); err != nil {
-			b.Logger.Warn("alter a job for a hook", "job", j.ID, "error", err)
+		if err := sh.commitHooked(ctx, p, command.AltersAtStart(j.ID, changes, false)); err != nil {
+			sh.Logger.Warn("alter a job for a hook", "job", j.ID, "error", err)
 		}
 		return nil, refusal
 	case refusal != nil:
 		return nil, refusal
 	case again:
-		if err := b.commitHooked(ctx, p, command.AltersAtStart(j.ID, changes, true)); err != nil {
+		if err := sh.commitHooked(ctx, p, command.AltersAtStart(j.ID, changes, true)); err != nil {
 			return nil, err
 		}
 		return nil, errAgain
 	case err != nil:
-		b.jobLine(j.ID, err.Error())
+		sh.jobLine(j.ID, err.Error())
 	}
 	return changes, err
 }
 
 // commitHooked proposes what hooks have set of a job. What is refused is so whatever view the hooks saw.
-func (b *Batch) commitHooked(ctx context.Context, p person, alter command.Command) error {
-	_, err := b.commit(ctx, p.user, alter)
+func (sh *serverHooks) commitHooked(ctx context.Context, p person, alter command.Command) error {
+	_, err := sh.commit(ctx, p.user, alter)
 	if refusal, refused := errors.AsType[*pbs.Error](err); refused {
 		return &hooked{refusal}
 	}
@@ -126,11 +126,11 @@ func (b *Batch) commitHooked(ctx context.Context, p person, alter command.Comman
 }
 
 // jobLine tells something of a job in the server's log.
-func (b *Batch) jobLine(id pbs.JobID, text string) {
-	if b.Log == nil {
+func (sh *serverHooks) jobLine(id pbs.JobID, text string) {
+	if sh.Log == nil {
 		return
 	}
-	if err := b.Log.Write(time.Now(), pbs.LogJob, "Job", string(id), text); err != nil {
-		b.Logger.Error("write the server's log", "error", err)
+	if err := sh.Log.Write(time.Now(), pbs.LogJob, "Job", string(id), text); err != nil {
+		sh.Logger.Error("write the server's log", "error", err)
 	}
 }

@@ -13,18 +13,24 @@ import (
 	"rampart/transport/api"
 )
 
+// reservations are what people ask of Batch about reservations, and the waits for what the scheduler decides.
+type reservations struct {
+	*base
+	*serverHooks
+}
+
 // Reserve asks for a reservation, and waits for the decision if that is wished: pbs_rsub.
-func (b *Batch) Reserve(ctx context.Context, r *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error) {
-	made := b.begun(r)
-	result, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
-		made = b.now() // it is no repeat
-		c, err := b.reservation(ctx, p, r.Msg)
+func (rs *reservations) Reserve(ctx context.Context, r *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error) {
+	made := rs.begun(r)
+	result, err := rs.change(ctx, r, func(p person) ([]command.Command, error) {
+		made = rs.now() // it is no repeat
+		c, err := rs.reservation(ctx, p, r.Msg)
 		return []command.Command{c}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := b.reserved(ctx, r.Msg, result.Reservation, made)
+	outcome, err := rs.reserved(ctx, r.Msg, result.Reservation, made)
 	return reply(&api.ReserveReply{Reservation: string(result.Reservation), Outcome: outcome}, err)
 }
 
@@ -92,27 +98,27 @@ func number(text string) int64 {
 }
 
 // reservation returns the command that makes what was asked for.
-func (b *Batch) reservation(ctx context.Context, p person, r *api.ReserveRequest) (*command.Reserve, error) {
+func (rs *reservations) reservation(ctx context.Context, p person, r *api.ReserveRequest) (*command.Reserve, error) {
 	w, err := wishOf(p, r.GetAttributes())
 	if err != nil {
 		return nil, err
 	}
-	if err := b.mayReserve(ctx, p); err != nil {
+	if err := rs.mayReserve(ctx, p); err != nil {
 		return nil, err
 	}
-	if err := b.submitHooks(ctx, p, w); err != nil {
+	if err := rs.submitHooks(ctx, p, w); err != nil {
 		return nil, err
 	}
 	c := &command.Reserve{Owner: p.user, Hosts: r.GetHosts()}
 	switch {
 	case len(c.Hosts) > 0:
-		err = w.maintenance(p, c, b.now())
+		err = w.maintenance(p, c, rs.now())
 	case w.job != "":
 		err = w.ofRunning(p, c)
 	case w.qmove != "":
 		err = w.forQueued(p, c)
 	default:
-		err = w.timed(c, b.now())
+		err = w.timed(c, rs.now())
 	}
 	if err != nil {
 		return nil, err
@@ -123,7 +129,7 @@ func (b *Batch) reservation(ctx context.Context, p person, r *api.ReserveRequest
 
 // mayReserve refuses reservations where the server has none, and people who may not have any: Managers are no better than
 // others (specification: advance-reservations section 13).
-func (b *Batch) mayReserve(ctx context.Context, p person) error {
+func (rs *reservations) mayReserve(ctx context.Context, p person) error {
 	s := p.view.Server()
 	if !s.Bool("resv_enable") {
 		return pbs.Errorf(pbs.ResvDenied, "reservations disallowed on %s", p.view.Cluster().Name)
@@ -132,7 +138,7 @@ func (b *Batch) mayReserve(ctx context.Context, p person) error {
 		return pbs.Refuse(pbs.ResvHostDenied)
 	}
 	if s.Bool("acl_resv_group_enable") {
-		account, err := b.account(ctx, p.user)
+		account, err := rs.account(ctx, p.user)
 		if err != nil {
 			return err
 		}

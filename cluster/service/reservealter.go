@@ -60,8 +60,8 @@ func denyReservation(p person, r *state.Reservation, request int) error {
 }
 
 // DeleteReservation removes a reservation with its jobs and its queue: pbs_rdel.
-func (b *Batch) DeleteReservation(ctx context.Context, r *connect.Request[api.DeleteReservationRequest]) (*connect.Response[api.DeleteReservationReply], error) {
-	_, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
+func (rs *reservations) DeleteReservation(ctx context.Context, r *connect.Request[api.DeleteReservationRequest]) (*connect.Response[api.DeleteReservationReply], error) {
+	_, err := rs.change(ctx, r, func(p person) ([]command.Command, error) {
 		resv, err := changeable(p, r.Msg.GetReservation(), typeDropResv)
 		if err != nil {
 			return nil, err
@@ -72,10 +72,10 @@ func (b *Batch) DeleteReservation(ctx context.Context, r *connect.Request[api.De
 }
 
 // AlterReservation changes a reservation, and waits for the decision if that is wished: pbs_ralter.
-func (b *Batch) AlterReservation(ctx context.Context, r *connect.Request[api.AlterReservationRequest]) (*connect.Response[api.AlterReservationReply], error) {
+func (rs *reservations) AlterReservation(ctx context.Context, r *connect.Request[api.AlterReservationRequest]) (*connect.Response[api.AlterReservationReply], error) {
 	var before *state.Reservation // nil: it is a repeat
 	changes := r.Msg.GetChanges()
-	_, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
+	_, err := rs.change(ctx, r, func(p person) ([]command.Command, error) {
 		resv, err := changeable(p, r.Msg.GetReservation(), typeAlterResv)
 		if err != nil {
 			return nil, err
@@ -84,19 +84,19 @@ func (b *Batch) AlterReservation(ctx context.Context, r *connect.Request[api.Alt
 			return nil, err
 		}
 		before = resv
-		if changes, err = b.alterHooks(ctx, p, resv, r.Msg.GetChanges()); err != nil {
+		if changes, err = rs.alterHooks(ctx, p, resv, r.Msg.GetChanges()); err != nil {
 			return nil, err
 		}
 		c, err := alteration(p, resv, changes, r.Msg.GetForce())
 		return []command.Command{c}, err
 	})
 	if before != nil && pbs.CodeOf(err) == pbs.ResvInterferes { // found by who applies it, whose events are dropped with the refusal
-		err = b.told(ctx, &noted{err, pbs.LogResv, "Resv", string(before.ID), []string{pbs.ResvInterferes.Text()}})
+		err = rs.told(ctx, &noted{err, pbs.LogResv, "Resv", string(before.ID), []string{pbs.ResvInterferes.Text()}})
 	}
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := b.altered(ctx, r.Msg.GetReservation(), changes, before)
+	outcome, err := rs.altered(ctx, r.Msg.GetReservation(), changes, before)
 	return reply(&api.AlterReservationReply{Outcome: outcome}, err)
 }
 
@@ -147,7 +147,7 @@ func alteration(p person, resv *state.Reservation, changes []*api.Attribute, for
 }
 
 // altered returns what has become of a change, after the wait that was asked for.
-func (b *Batch) altered(ctx context.Context, name string, changes []*api.Attribute, before *state.Reservation) (api.ReservationOutcome, error) {
+func (rs *reservations) altered(ctx context.Context, name string, changes []*api.Attribute, before *state.Reservation) (api.ReservationOutcome, error) {
 	wait, wanted := number(valueOf(changes, "interactive")), newWanted(changes)
 	switch {
 	case wait <= 0:
@@ -155,7 +155,7 @@ func (b *Batch) altered(ctx context.Context, name string, changes []*api.Attribu
 	case !wanted.decided():
 		return confirmed, nil
 	}
-	v, err := b.present(ctx)
+	v, err := rs.present(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -164,10 +164,10 @@ func (b *Batch) altered(ctx context.Context, name string, changes []*api.Attribu
 		return 0, err
 	}
 	defer transport.Working(ctx)()
-	until, asked := pbs.Time(0), b.now()
-	return b.awaitReservation(ctx, id, func(r *state.Reservation) (api.ReservationOutcome, pbs.Time) {
+	until, asked := pbs.Time(0), rs.now()
+	return rs.awaitReservation(ctx, id, func(r *state.Reservation) (api.ReservationOutcome, pbs.Time) {
 		switch {
-		case r == nil && wanted.over(before, b.now()):
+		case r == nil && wanted.over(before, rs.now()):
 			return confirmed, 0
 		case r == nil:
 			return refusedToFit, 0

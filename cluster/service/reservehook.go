@@ -19,7 +19,7 @@ func reservationObject(v *state.View, r *state.Reservation) hook.Object {
 }
 
 // submitHooks lets the hooks of resvsub look at what is asked for, and change it.
-func (b *Batch) submitHooks(ctx context.Context, p person, w *wish) error {
+func (rs *reservations) submitHooks(ctx context.Context, p person, w *wish) error {
 	if !p.view.HasHooksAt("resvsub") {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (b *Batch) submitHooks(ctx context.Context, p person, w *wish) error {
 		}
 	}
 	asked := HookObject("", list)
-	out, err := b.runHooks(ctx, p, &hook.Event{Event: "resvsub", Resv: &asked, Settable: hook.SettableResv()})
+	out, err := rs.runHooks(ctx, p, &hook.Event{Event: "resvsub", Resv: &asked, Settable: hook.SettableResv()})
 	if out == nil || err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (w *wish) forget(a *api.Attribute) {
 
 // alterHooks lets the hooks of modifyresv look at changes of a reservation, and change them. What they set is one change with
 // what was asked for.
-func (b *Batch) alterHooks(ctx context.Context, p person, r *state.Reservation, asked []*api.Attribute) ([]*api.Attribute, error) {
+func (rs *reservations) alterHooks(ctx context.Context, p person, r *state.Reservation, asked []*api.Attribute) ([]*api.Attribute, error) {
 	if !p.view.HasHooksAt("modifyresv") {
 		return asked, nil
 	}
@@ -104,7 +104,7 @@ func (b *Batch) alterHooks(ctx context.Context, p person, r *state.Reservation, 
 		}
 	}
 	e := &hook.Event{Event: "modifyresv", Resv: &change, ResvBefore: &before, Settable: hook.SettableResv()}
-	out, err := b.runHooks(ctx, p, e)
+	out, err := rs.runHooks(ctx, p, e)
 	if out == nil || err != nil {
 		return asked, err
 	}

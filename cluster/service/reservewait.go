@@ -25,7 +25,7 @@ const (
 
 // reserved returns what has become of a new reservation, after the wait that was asked for. A repeat of the request comes here
 // too, and waits for what is left of that time.
-func (b *Batch) reserved(ctx context.Context, r *api.ReserveRequest, id pbs.ReservationID, made pbs.Time) (api.ReservationOutcome, error) {
+func (rs *reservations) reserved(ctx context.Context, r *api.ReserveRequest, id pbs.ReservationID, made pbs.Time) (api.ReservationOutcome, error) {
 	wait, qmove := number(valueOf(r.GetAttributes(), "interactive")), valueOf(r.GetAttributes(), "qmove")
 	if qmove != "" && wait == 0 {
 		wait = qmoveWait
@@ -37,11 +37,11 @@ func (b *Batch) reserved(ctx context.Context, r *api.ReserveRequest, id pbs.Rese
 		return unconfirmed, nil
 	}
 	defer transport.Working(ctx)()
-	outcome, err := b.awaitDecision(ctx, id, wait, made)
+	outcome, err := rs.awaitDecision(ctx, id, wait, made)
 	if err != nil || outcome != confirmed || qmove == "" {
 		return outcome, err
 	}
-	return b.moveInto(ctx, id, qmove)
+	return rs.moveInto(ctx, id, qmove)
 }
 
 // valueOf returns what a request says of an attribute of reservations.
@@ -55,20 +55,20 @@ func valueOf(list []*api.Attribute, name string) string {
 }
 
 // begun returns when a request was made for the first time, by the clock of who made it.
-func (b *Batch) begun(r connect.AnyRequest) pbs.Time {
+func (rs *reservations) begun(r connect.AnyRequest) pbs.Time {
 	if made, ok := pbs.RequestID(r.Header().Get(transport.HeaderRequestID)).Made(); ok {
 		return made
 	}
-	return b.now()
+	return rs.now()
 }
 
 // awaitDecision waits until a new reservation is decided, for as many seconds as were asked for from its submission on. What
 // is not decided by then is removed if they are below 0. A client that goes away changes nothing.
-func (b *Batch) awaitDecision(ctx context.Context, id pbs.ReservationID, wait int64, made pbs.Time) (api.ReservationOutcome, error) {
-	until, asked := made+pbs.Time(max(wait, -wait)*1e9), b.now()
-	outcome, err := b.awaitReservation(ctx, id, func(r *state.Reservation) (api.ReservationOutcome, pbs.Time) {
+func (rs *reservations) awaitDecision(ctx context.Context, id pbs.ReservationID, wait int64, made pbs.Time) (api.ReservationOutcome, error) {
+	until, asked := made+pbs.Time(max(wait, -wait)*1e9), rs.now()
+	outcome, err := rs.awaitReservation(ctx, id, func(r *state.Reservation) (api.ReservationOutcome, pbs.Time) {
 		switch {
-		case r == nil && wait < 0 && until.Unix() <= b.now().Unix(): // an earlier leader has removed it
+		case r == nil && wait < 0 && until.Unix() <= rs.now().Unix(): // an earlier leader has removed it
 			return expired, 0
 		case r == nil:
 			return refusedToFit, 0
@@ -81,16 +81,16 @@ func (b *Batch) awaitDecision(ctx context.Context, id pbs.ReservationID, wait in
 	if err != nil || outcome != unconfirmed || wait > 0 {
 		return outcome, err
 	}
-	return b.expire(ctx, id)
+	return rs.expire(ctx, id)
 }
 
 // expire removes a reservation that was not decided in time, unless it is by now.
-func (b *Batch) expire(ctx context.Context, id pbs.ReservationID) (api.ReservationOutcome, error) {
-	_, err := b.asServer(ctx, &command.DeleteReservation{Reservation: id, Unconfirmed: true})
+func (rs *reservations) expire(ctx context.Context, id pbs.ReservationID) (api.ReservationOutcome, error) {
+	_, err := rs.asServer(ctx, &command.DeleteReservation{Reservation: id, Unconfirmed: true})
 	if code := pbs.CodeOf(err); code == pbs.UnknownReservation {
 		return refusedToFit, nil
 	}
-	v, readErr := b.Replica.Read(ctx, cluster.Fresh)
+	v, readErr := rs.Replica.Read(ctx, cluster.Fresh)
 	if readErr != nil {
 		return 0, readErr
 	}
@@ -106,29 +106,29 @@ func (b *Batch) expire(ctx context.Context, id pbs.ReservationID) (api.Reservati
 }
 
 // asServer proposes what the server does of its own accord.
-func (b *Batch) asServer(ctx context.Context, c command.Command) (state.Result, error) {
-	v, err := b.present(ctx)
+func (rs *reservations) asServer(ctx context.Context, c command.Command) (state.Result, error) {
+	v, err := rs.present(ctx)
 	if err != nil {
 		return state.Result{}, err
 	}
-	return b.commit(ctx, pbs.User{Name: "root", Host: pbs.HostName(v.Cluster().Name)}, c)
+	return rs.commit(ctx, pbs.User{Name: "root", Host: pbs.HostName(v.Cluster().Name)}, c)
 }
 
 // awaitReservation waits until decided returns an outcome of a reservation, nil if it is gone, and until when to wait for it.
 // It is unconfirmed when the time is over, of which the newest state is asked.
-func (b *Batch) awaitReservation(ctx context.Context, id pbs.ReservationID,
+func (rs *reservations) awaitReservation(ctx context.Context, id pbs.ReservationID,
 	decided func(r *state.Reservation) (api.ReservationOutcome, pbs.Time),
 ) (api.ReservationOutcome, error) {
 	mode := cluster.Stale
 	for {
-		changed := b.Replica.Changed()
-		v, err := b.Replica.Read(ctx, mode)
+		changed := rs.Replica.Changed()
+		v, err := rs.Replica.Read(ctx, mode)
 		if err != nil {
 			return 0, err
 		}
 		r, _ := v.Reservation(id)
 		outcome, until := decided(r)
-		left := time.Duration(until - b.now())
+		left := time.Duration(until - rs.now())
 		switch {
 		case outcome != 0:
 			return outcome, nil
@@ -151,8 +151,8 @@ func (b *Batch) awaitReservation(ctx context.Context, id pbs.ReservationID,
 }
 
 // moveInto moves the job of -Wqmove into its confirmed reservation, as its user. If he may not, nobody is to have it.
-func (b *Batch) moveInto(ctx context.Context, id pbs.ReservationID, job string) (api.ReservationOutcome, error) {
-	err := b.moveJob(ctx, id.Queue(), job)
+func (rs *reservations) moveInto(ctx context.Context, id pbs.ReservationID, job string) (api.ReservationOutcome, error) {
+	err := rs.moveJob(ctx, id.Queue(), job)
 	code := pbs.CodeOf(err)
 	switch {
 	case err == nil:
@@ -160,18 +160,18 @@ func (b *Batch) moveInto(ctx context.Context, id pbs.ReservationID, job string) 
 	case code == pbs.SystemError || passes(code): // it says nothing of the job: the request is asked again
 		return 0, err
 	}
-	if _, err := b.asServer(ctx, &command.DeleteReservation{Reservation: id}); err != nil && pbs.CodeOf(err) != pbs.UnknownReservation {
+	if _, err := rs.asServer(ctx, &command.DeleteReservation{Reservation: id}); err != nil && pbs.CodeOf(err) != pbs.UnknownReservation {
 		return 0, err
 	}
 	return failed, nil
 }
 
-func (b *Batch) moveJob(ctx context.Context, queue pbs.QueueName, job string) error {
-	v, err := b.Replica.Read(ctx, cluster.Fresh)
+func (rs *reservations) moveJob(ctx context.Context, queue pbs.QueueName, job string) error {
+	v, err := rs.Replica.Read(ctx, cluster.Fresh)
 	if err != nil {
 		return err
 	}
-	p, err := b.person(ctx, v)
+	p, err := rs.person(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -183,11 +183,11 @@ func (b *Batch) moveJob(ctx context.Context, queue pbs.QueueName, job string) er
 		return nil
 	}
 	if err := mayChange(p, j, typeMove); err != nil {
-		return b.told(ctx, err)
+		return rs.told(ctx, err)
 	}
-	if queue, err = b.movedTo(ctx, p, j, queue); err != nil {
+	if queue, err = rs.movedTo(ctx, p, j, queue); err != nil {
 		return err
 	}
-	_, err = b.commit(ctx, p.user, &command.MoveJob{Job: j.ID, Queue: queue, Privileged: p.perm >= attr.Operator})
+	_, err = rs.commit(ctx, p.user, &command.MoveJob{Job: j.ID, Queue: queue, Privileged: p.perm >= attr.Operator})
 	return err
 }

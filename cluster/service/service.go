@@ -162,9 +162,12 @@ func New(c Config) Services {
 		c.Loads = load.NewTable()
 	}
 	b := base{c.Replica, c.Accounts, c.Log, c.Logger, c.Clock, newRequests(), newTurns()}
+	batch := &Batch{base: b, Scheduler: c.Scheduler, Agent: c.Agent, Blobs: c.Blobs, Loads: c.Loads, Home: c.Home, OutputHost: c.OutputHost, Resolve: c.Resolve}
+	batch.serverHooks = &serverHooks{&batch.base, c.Hooks}
+	batch.reservations = reservations{&batch.base, batch.serverHooks}
 	held := &deadlines{held: map[pbs.HostName]int64{}}
 	return Services{
-		Batch:     &Batch{base: b, Scheduler: c.Scheduler, Agent: c.Agent, Hooks: c.Hooks, Blobs: c.Blobs, Loads: c.Loads, Home: c.Home, OutputHost: c.OutputHost, Resolve: c.Resolve},
+		Batch:     batch,
 		Blobs:     &Blobs{base: b, keeper: c.Blobs},
 		Cluster:   &Cluster{base: b, CA: c.CA, Logins: c.Logins, Ledger: c.Ledger, Blobs: c.Blobs, Moms: c.Moms},
 		Halt:      &Halt{base: b, EndReplica: c.EndReplica, EndSelf: c.EndSelf, EndScheds: c.EndScheds, EndMom: c.EndMom, deadlines: held},
