@@ -24,39 +24,39 @@ const ambushFor = 2 * time.Minute
 // ambush kills the leader when it has applied a command of a kind, which it provokes
 // unless it comes by itself. Who asked for it must get an answer from the next leader. Or it
 // boots a host of the job that the command is about.
-func (w *World) ambush(s fault.Step) (string, bool) {
-	t := w.lay(s)
-	defer w.trap.Store(nil)
-	ctx, cancel := context.WithTimeout(w.life, ambushFor)
+func (k striker) ambush(s fault.Step) (string, bool) {
+	t := k.traps.lay(s)
+	defer k.traps.current.Store(nil)
+	ctx, cancel := context.WithTimeout(k.life, ambushFor)
 	defer cancel()
 	undo := func() error { return nil }
 	if act := deeds[s.Value]; act != nil {
 		var err error
-		if undo, err = act(w); err != nil {
-			w.book.failed("ambush", err)
+		if undo, err = act(k.World); err != nil {
+			k.book.failed("ambush", err)
 		}
 	}
 	if ask := requests[s.Value]; ask != nil {
-		w.watching.Go(func() {
-			if err := ask(w.life, w); err != nil && w.life.Err() == nil {
-				w.book.failed("ambush", fmt.Errorf("ask for %s: %w", s.Value, err))
+		k.watching.Go(func() {
+			if err := ask(k.life, k.World); err != nil && k.life.Err() == nil {
+				k.book.failed("ambush", fmt.Errorf("ask for %s: %w", s.Value, err))
 			}
 		})
 	}
 	select {
 	case hit := <-t.struck:
 		if hit.m != nil {
-			w.topple(hit, s)
+			k.topple(hit, s)
 			return fmt.Sprintf("%s: %s at index %d", s, hit.m.name, hit.index), true
 		}
-		w.bury(hit, s.Value)
+		k.traps.bury(hit, s.Value)
 		if err := undo(); err != nil {
-			w.book.failed("ambush", err)
+			k.book.failed("ambush", err)
 		}
 		return fmt.Sprintf("%s: %s at index %d", s, hit.r.name, hit.index), true
 	case <-ctx.Done():
 		if err := undo(); err != nil {
-			w.book.failed("ambush", err)
+			k.book.failed("ambush", err)
 		}
 		return s.String(), false
 	}

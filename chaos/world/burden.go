@@ -33,12 +33,12 @@ type burden struct {
 }
 
 // makeBusy sets thresholds of load for all queues, and has all hosts tell that they have nothing to do but for somebody at their keyboard.
-func (w *World) makeBusy(ctx context.Context) error {
-	for _, m := range w.moms {
+func (n starting) makeBusy(ctx context.Context) error {
+	for _, m := range n.moms {
 		m.load.set(map[string]float64{"it": 0, "r1m": 0}, nil)
 	}
 	for _, queue := range []string{"workq", SecondQueue} {
-		_, err := w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
+		_, err := n.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
 			Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: queue,
 			Changes: []*api.Attribute{{Name: "lsf_thresholds", Value: fmt.Sprintf("r1m=%g/%g", loadStarts, loadStops)}},
 		}))
@@ -50,13 +50,13 @@ func (w *World) makeBusy(ctx context.Context) error {
 }
 
 // burden gives the host of a mom a load.
-func (w *World) burden(s fault.Step) (string, bool) {
-	m := w.mom(s.Target)
+func (k striker) burden(s fault.Step) (string, bool) {
+	m := k.mom(s.Target)
 	r1m, err := strconv.ParseFloat(s.Value, 64)
 	if err != nil {
 		return s.String(), false
 	}
-	w.setLoad(m, r1m)
+	k.setLoad(m, r1m)
 	return s.String() + ": " + m.name, true
 }
 

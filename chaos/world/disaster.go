@@ -11,23 +11,31 @@ import (
 
 	"rampart/chaos/check"
 	"rampart/cluster/store"
+	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/client"
 )
 
+// disaster is what is lost for good: replicas with their disks, and what only they had.
+type disaster struct {
+	w       *World
+	wrecked *state.View // the furthest that a wrecked replica has come to
+	loss    *check.Loss // what no survivor had; nil: nothing
+}
+
 // wreck kills a replica, and takes log and ledger from its disk.
-func (w *World) wreck(r *replica) {
+func (d *disaster) wreck(r *replica) {
 	r.kill()
-	if v := r.machine.View(); w.wrecked == nil || v.Index() > w.wrecked.Index() {
-		w.wrecked = v
+	if v := r.machine.View(); d.wrecked == nil || v.Index() > d.wrecked.Index() {
+		d.wrecked = v
 	}
 	if r.disk.memory != nil {
 		r.disk.memory = store.NewMemory()
 	}
 	err := errors.Join(os.RemoveAll(r.config.Home.Raft()), os.RemoveAll(r.config.Home.Accounting()))
 	if err != nil {
-		w.book.failed(r.name, err)
+		d.w.book.failed(r.name, err)
 	}
 }
 
@@ -40,10 +48,10 @@ const (
 
 // recover names all that are down as lost, and returns when the survivors have started
 // again. It tells how many entries the lost ones had applied that none of the survivors has.
-func (w *World) recover(ctx context.Context) (text string, ok bool) {
+func (d *disaster) recover(ctx context.Context) (text string, ok bool) {
 	var survivors []*replica
 	var lost []string
-	for _, r := range w.servers {
+	for _, r := range d.w.servers {
 		if r.done != nil {
 			survivors = append(survivors, r)
 		} else {
@@ -53,52 +61,52 @@ func (w *World) recover(ctx context.Context) (text string, ok bool) {
 	if len(survivors) == 0 || len(lost) <= len(survivors) {
 		return "recover", false
 	}
-	plan, err := w.askToRecover(ctx, survivors[0], lost)
+	plan, err := d.askToRecover(ctx, survivors[0], lost)
 	if err == nil {
-		err = w.awaitAgain(survivors)
+		err = d.awaitAgain(survivors)
 	}
 	if err != nil {
-		w.book.failed("the recovery", err)
+		d.w.book.failed("the recovery", err)
 		return "recover", false
 	}
-	missing := w.lose(plan.GetSurvivors()[0].GetIndex(), lost)
+	missing := d.lose(plan.GetSurvivors()[0].GetIndex(), lost)
 	return fmt.Sprintf("recover from the loss of %v with the log of %s, %d applied entries are missing",
 		lost, plan.GetSurvivors()[0].GetServerId(), missing), true
 }
 
 // lose notes what the wrecked had applied above the last entry of the log that goes on, and
 // returns how many entries that were.
-func (w *World) lose(above uint64, lost []string) (entries uint64) {
-	v := w.wrecked
-	w.wrecked = nil
+func (d *disaster) lose(above uint64, lost []string) (entries uint64) {
+	v := d.wrecked
+	d.wrecked = nil
 	if v == nil || v.Index() <= above {
 		return 0
 	}
 	for _, name := range lost {
-		w.watcher.Forget(name, above)
+		d.w.watcher.Forget(name, above)
 	}
-	if w.loss == nil {
-		w.loss = &check.Loss{Jobs: make(map[string]string)}
+	if d.loss == nil {
+		d.loss = &check.Loss{Jobs: make(map[string]string)}
 	}
-	w.loss.Entries += v.Index() - above
+	d.loss.Entries += v.Index() - above
 	for j := range v.Jobs() {
 		if j.Modified > above {
-			w.loss.Touch(string(j.ID), j.Name)
+			d.loss.Touch(string(j.ID), j.Name)
 		}
 	}
 	for q := range v.Queues() {
-		w.loss.Queues = w.loss.Queues || q.Modified > above
+		d.loss.Queues = d.loss.Queues || q.Modified > above
 	}
 	return v.Index() - above
 }
 
-func (w *World) askToRecover(ctx context.Context, at *replica, lost []string) (*api.RecoverReply, error) {
-	id, err := w.ca.Issue(transport.RoleReplica, admin, time.Now())
+func (d *disaster) askToRecover(ctx context.Context, at *replica, lost []string) (*api.RecoverReply, error) {
+	id, err := d.w.ca.Issue(transport.RoleReplica, admin, time.Now())
 	if err != nil {
 		return nil, err
 	}
 	asker := client.New(client.Options{
-		Replicas: []string{at.config.Listen}, Network: w.net.Host(admin), Identity: id, User: "root", Budget: 5 * time.Second,
+		Replicas: []string{at.config.Listen}, Network: d.w.net.Host(admin), Identity: id, User: "root", Budget: 5 * time.Second,
 	})
 	defer asker.Close()
 	for end := time.Now().Add(recoverLimit); ; {
@@ -114,7 +122,7 @@ func (w *World) askToRecover(ctx context.Context, at *replica, lost []string) (*
 }
 
 // awaitAgain starts the survivors again, as their processes do.
-func (w *World) awaitAgain(survivors []*replica) error {
+func (d *disaster) awaitAgain(survivors []*replica) error {
 	end := time.After(recoverLimit)
 	for _, r := range survivors {
 		select {
@@ -126,7 +134,7 @@ func (w *World) awaitAgain(survivors []*replica) error {
 			return fmt.Errorf("%s ended", r.name)
 		}
 		r.host.Crash()
-		r.start(w.life)
+		r.start(d.w.life)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -28,6 +29,12 @@ const liarName = "liar"
 // lieEvery is how often it says so: whoever is said to be dead denies it.
 const lieEvery = 200 * time.Millisecond
 
+// lies are what a host with the key of gossip says that is not so, one at a time.
+type lies struct {
+	w    *World
+	told atomic.Pointer[liar] // nil: gossip is honest
+}
+
 // A liar tells all members again and again that one of them is dead, or lives.
 type liar struct {
 	subject string
@@ -39,44 +46,44 @@ type liar struct {
 	gone bool // a replica's gossip has told it that the subject is gone
 }
 
-// lie begins to lie about a mom; the next Heal ends it.
-func (w *World) lie(about *mom, alive bool) {
-	w.endLies()
-	ctx, stop := context.WithCancel(w.life)
+// begin begins to lie about a mom; the next Heal ends it.
+func (s *lies) begin(about *mom, alive bool) {
+	s.end()
+	ctx, stop := context.WithCancel(s.w.life)
 	l := &liar{subject: about.name, alive: alive, stop: stop}
-	text, err := l.forger(w, about)
+	text, err := l.forger(s.w, about)
 	if err != nil {
-		w.book.failed(liarName, err)
+		s.w.book.failed(liarName, err)
 		stop()
 		return
 	}
-	l.done.Go(func() { w.tell(ctx, text) })
-	w.liar.Store(l)
+	l.done.Go(func() { s.tell(ctx, text) })
+	s.told.Store(l)
 }
 
-// endLies ends the lies.
-func (w *World) endLies() {
-	if l := w.liar.Swap(nil); l != nil {
+// end ends the lies.
+func (s *lies) end() {
+	if l := s.told.Swap(nil); l != nil {
 		l.stop()
 		l.done.Wait()
 	}
 }
 
 // tell sends a lie to everybody, each time with a greater number.
-func (w *World) tell(ctx context.Context, text func(number uint32) ([]byte, error)) {
-	conn, err := w.net.Host(liarName).ListenPacket(ctx, net.JoinHostPort(w.net.Host(liarName).IP().String(), "15003"))
+func (s *lies) tell(ctx context.Context, text func(number uint32) ([]byte, error)) {
+	conn, err := s.w.net.Host(liarName).ListenPacket(ctx, net.JoinHostPort(s.w.net.Host(liarName).IP().String(), "15003"))
 	if err != nil {
-		w.book.failed(liarName, err)
+		s.w.book.failed(liarName, err)
 		return
 	}
 	defer conn.Close()
 	for number := uint32(1 << 20); ; number += 1 << 10 {
 		packet, err := text(number)
 		if err != nil {
-			w.book.failed(liarName, err)
+			s.w.book.failed(liarName, err)
 			return
 		}
-		for _, to := range w.gossips() {
+		for _, to := range s.gossips() {
 			_, _ = conn.WriteTo(packet, net.UDPAddrFromAddrPort(to)) // who is down hears nothing
 		}
 		select {
@@ -88,12 +95,12 @@ func (w *World) tell(ctx context.Context, text func(number uint32) ([]byte, erro
 }
 
 // gossips are the addresses at which members hear gossip.
-func (w *World) gossips() []netip.AddrPort {
+func (s *lies) gossips() []netip.AddrPort {
 	var all []netip.AddrPort
-	for _, r := range w.servers {
+	for _, r := range s.w.servers {
 		all = append(all, netip.MustParseAddrPort(r.config.Gossip))
 	}
-	for _, m := range w.moms {
+	for _, m := range s.w.moms {
 		all = append(all, netip.MustParseAddrPort(m.config.Gossip))
 	}
 	return all
@@ -188,7 +195,7 @@ func (e ear) Handle(ctx context.Context, r slog.Record) error {
 			said[a.Key] = a.Value.String()
 			return true
 		})
-		e.w.heard(said["member"], said["event"])
+		e.w.lies.heard(said["member"], said["event"])
 	}
 	return e.Handler.Handle(ctx, r)
 }
@@ -200,8 +207,8 @@ func (e ear) WithAttrs(attrs []slog.Attr) slog.Handler { return ear{e.Handler.Wi
 func (e ear) WithGroup(name string) slog.Handler { return ear{e.Handler.WithGroup(name), e.w} }
 
 // heard counts the lies that a replica's gossip believes.
-func (w *World) heard(member, event string) {
-	l := w.liar.Load()
+func (s *lies) heard(member, event string) {
+	l := s.told.Load()
 	if l == nil || l.subject != member || event != gossip.Gone.String() {
 		return
 	}
@@ -209,19 +216,19 @@ func (w *World) heard(member, event string) {
 	l.gone = true
 	l.mu.Unlock()
 	if !l.alive {
-		w.book.note(func(b *book) { b.lies++ })
+		s.w.book.note(func(b *book) { b.lies++ })
 	}
 }
 
 // wentDown counts a host that is found dead while gossip believes that it lives, and notes
 // one that lives while gossip says that it is dead.
-func (w *World) wentDown(index uint64, host string) {
-	l := w.liar.Load()
+func (s *lies) wentDown(index uint64, host string) {
+	l := s.told.Load()
 	if l == nil || l.subject != host {
 		return
 	}
 	if !l.alive {
-		w.book.note(func(b *book) {
+		s.w.book.note(func(b *book) {
 			b.downs = append(b.downs, fmt.Sprintf("%s is down at index %d by the word of gossip", host, index))
 		})
 		return
@@ -230,6 +237,6 @@ func (w *World) wentDown(index uint64, host string) {
 	believed := !l.gone
 	l.mu.Unlock()
 	if believed {
-		w.book.note(func(b *book) { b.lies++ })
+		s.w.book.note(func(b *book) { b.lies++ })
 	}
 }

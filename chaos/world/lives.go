@@ -118,10 +118,10 @@ func (k *book) crewOf(id pbs.JobID) crew {
 // is answered does not matter.
 func ofWide(ask func(ctx context.Context, w *World, j *state.Job)) func(context.Context, *World) error {
 	return func(ctx context.Context, w *World) error {
-		for w.trap.Load() != nil {
+		for w.traps.current.Load() != nil {
 			if r := w.leader(); r != nil {
 				for j := range r.machine.View().Running() {
-					if len(j.LastRun().Sisters) > 0 && w.trap.Load() != nil {
+					if len(j.LastRun().Sisters) > 0 && w.traps.current.Load() != nil {
 						ask(ctx, w, j)
 					}
 				}

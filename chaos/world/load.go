@@ -51,8 +51,8 @@ func (s *spoken) set(values load.Values, gone []string) {
 }
 
 // Load has a host measure these values of its load from now on, and the others that are gone no more.
-func (w *World) Load(name string, values map[string]float64, gone []string) error {
-	_, m, err := w.find(name)
+func (f Faults) Load(name string, values map[string]float64, gone []string) error {
+	_, m, err := f.find(name)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (w *World) Home(name string) string { return w.home(name) }
 
 // reap notes what has ended by itself, as a replica does that is told to.
 func (w *World) reap() {
-	w.struck()
+	w.traps.struck()
 	for _, r := range w.servers {
 		if ended(r.done) {
 			r.done = nil
@@ -77,10 +77,16 @@ func (w *World) find(name string) (*replica, *mom, error) {
 	return nil, nil, fmt.Errorf("there is no replica and no host %q", name)
 }
 
+// Faults are what befalls replicas and execution hosts of a world by their names.
+type Faults struct{ *World }
+
+// Faults returns the faults of a world by name.
+func (w *World) Faults() Faults { return Faults{w} }
+
 // Kill ends the process of a replica or of a mom as kill -9 does: a mom's programs go on.
-func (w *World) Kill(name string) error {
-	w.reap()
-	r, m, err := w.find(name)
+func (f Faults) Kill(name string) error {
+	f.reap()
+	r, m, err := f.find(name)
 	switch {
 	case err != nil:
 		return err
@@ -89,16 +95,16 @@ func (w *World) Kill(name string) error {
 	case r != nil:
 		r.kill()
 	default:
-		w.book.hurt(pbs.HostName(m.name))
+		f.book.hurt(pbs.HostName(m.name))
 		m.kill()
 	}
 	return nil
 }
 
 // Unplug takes the power from a host: everything on it ends.
-func (w *World) Unplug(name string) error {
-	w.reap()
-	r, m, err := w.find(name)
+func (f Faults) Unplug(name string) error {
+	f.reap()
+	r, m, err := f.find(name)
 	if err != nil {
 		return err
 	}
@@ -106,47 +112,47 @@ func (w *World) Unplug(name string) error {
 		r.kill()
 		return nil
 	}
-	w.book.hurt(pbs.HostName(m.name))
+	f.book.hurt(pbs.HostName(m.name))
 	m.kill()
 	m.system.Reboot()
 	return nil
 }
 
 // Launch starts the process of a replica or of a mom, if it does not run.
-func (w *World) Launch(name string) error {
-	w.reap()
-	r, m, err := w.find(name)
+func (f Faults) Launch(name string) error {
+	f.reap()
+	r, m, err := f.find(name)
 	switch {
 	case err != nil:
 		return err
 	case r != nil && r.done == nil:
-		r.start(w.life)
+		r.start(f.life)
 	case m != nil && m.done == nil:
-		m.start(w.life)
+		m.start(f.life)
 	}
 	return nil
 }
 
 // LaunchAll starts everything that does not run; not ok if there was nothing.
-func (w *World) LaunchAll() bool {
-	w.reap()
-	return w.Restart()
+func (f Faults) LaunchAll() bool {
+	f.reap()
+	return f.Restart()
 }
 
 // Split lets nothing pass between some replicas and hosts, and all others.
-func (w *World) Split(names ...string) error {
+func (f Faults) Split(names ...string) error {
 	for _, name := range names {
-		if _, m, err := w.find(name); err != nil {
+		if _, m, err := f.find(name); err != nil {
 			return err
 		} else if m != nil {
-			w.book.hurt(pbs.HostName(m.name))
+			f.book.hurt(pbs.HostName(m.name))
 			m.away = true
 		}
 	}
 	for _, name := range names {
-		for _, other := range w.names() {
+		for _, other := range f.names() {
 			if !slices.Contains(names, other) {
-				w.net.Cut(name, other)
+				f.net.Cut(name, other)
 			}
 		}
 	}
@@ -154,46 +160,46 @@ func (w *World) Split(names ...string) error {
 }
 
 // Sever breaks all connections of a host that asks, which notices that at once.
-func (w *World) Sever(name string) error {
-	if !slices.Contains(w.config.Submit, name) {
+func (f Faults) Sever(name string) error {
+	if !slices.Contains(f.config.Submit, name) {
 		return fmt.Errorf("%q is no host where commands run", name)
 	}
-	w.net.Host(name).Crash()
+	f.net.Host(name).Crash()
 	return nil
 }
 
 // Slow makes everything that passes between a replica or host and all others take so long each way.
-func (w *World) Slow(name string, delay time.Duration) error {
-	if _, _, err := w.find(name); err != nil && !slices.Contains(w.config.Submit, name) {
+func (f Faults) Slow(name string, delay time.Duration) error {
+	if _, _, err := f.find(name); err != nil && !slices.Contains(f.config.Submit, name) {
 		return err
 	}
-	for _, other := range w.names() {
+	for _, other := range f.names() {
 		if other != name {
-			w.net.Delay(name, other, delay)
+			f.net.Delay(name, other, delay)
 		}
 	}
 	return nil
 }
 
 // Mend takes every fault off the links of a replica or host.
-func (w *World) Mend(name string) error {
-	_, m, err := w.find(name)
+func (f Faults) Mend(name string) error {
+	_, m, err := f.find(name)
 	if err != nil {
 		return err
 	}
 	if m != nil {
 		m.away = false
 	}
-	w.mend(func(a, b string) bool { return a == name || b == name })
+	f.mend(func(a, b string) bool { return a == name || b == name })
 	return nil
 }
 
 // MendAll takes every fault off every link.
-func (w *World) MendAll() { w.connect() }
+func (f Faults) MendAll() { f.connect() }
 
 // Runs reports whether the process of a replica or of a mom runs.
-func (w *World) Runs(name string) bool {
-	w.reap()
-	r, m, err := w.find(name)
+func (f Faults) Runs(name string) bool {
+	f.reap()
+	r, m, err := f.find(name)
 	return err == nil && (r != nil && r.done != nil || m != nil && m.done != nil)
 }

@@ -113,9 +113,9 @@ func TestNamed_Faults(t *testing.T) {
 			name        string
 			strike, end func() error
 		}{
-			{"kill", func() error { return w.Kill("hostb") }, func() error { return w.Launch("hostb") }},
-			{"unplug", func() error { return w.Unplug("hostb") }, func() error { return w.Launch("hostb") }},
-			{"split", func() error { return w.Split("hostb") }, func() error { return w.Mend("hostb") }},
+			{"kill", func() error { return w.Faults().Kill("hostb") }, func() error { return w.Faults().Launch("hostb") }},
+			{"unplug", func() error { return w.Faults().Unplug("hostb") }, func() error { return w.Faults().Launch("hostb") }},
+			{"split", func() error { return w.Faults().Split("hostb") }, func() error { return w.Faults().Mend("hostb") }},
 		} {
 			if err := c.strike(); err != nil {
 				t.Errorf("%s: %v", c.name, err)
@@ -129,17 +129,17 @@ func TestNamed_Faults(t *testing.T) {
 		if w.Leader() != "s1" {
 			t.Errorf("the leader is %q", w.Leader())
 		}
-		if err := w.Kill("s1"); err != nil || w.Leader() != "" || w.View() != nil {
+		if err := w.Faults().Kill("s1"); err != nil || w.Leader() != "" || w.View() != nil {
 			t.Errorf("Kill: %v, then the leader is %q", err, w.Leader())
 		}
-		if err := w.Kill("s1"); err == nil || err.Error() != "nothing runs on s1" {
+		if err := w.Faults().Kill("s1"); err == nil || err.Error() != "nothing runs on s1" {
 			t.Errorf("Kill of a dead replica: %v", err)
 		}
-		if !w.LaunchAll() {
+		if !w.Faults().LaunchAll() {
 			t.Error("nothing was started again")
 		}
 		within(t, time.Minute, "s1 leads", func() bool { return w.Leader() == "s1" })
-		for _, err := range []error{w.Kill("nobody"), w.Split("hosta", "nobody"), w.Slow("nobody", 0), w.Mend("nobody"), w.Launch("nobody"), w.Unplug("nobody")} {
+		for _, err := range []error{w.Faults().Kill("nobody"), w.Faults().Split("hosta", "nobody"), w.Faults().Slow("nobody", 0), w.Faults().Mend("nobody"), w.Faults().Launch("nobody"), w.Faults().Unplug("nobody")} {
 			if err == nil || err.Error() != `there is no replica and no host "nobody"` {
 				t.Errorf("a name of nobody: %v", err)
 			}

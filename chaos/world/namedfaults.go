@@ -15,8 +15,8 @@ import (
 )
 
 // replicaNamed returns a replica.
-func (w *World) replicaNamed(name string) (*replica, error) {
-	if r := w.named(name); r != nil {
+func (f Faults) replicaNamed(name string) (*replica, error) {
+	if r := f.named(name); r != nil {
 		return r, nil
 	}
 	return nil, fmt.Errorf("%q is no replica", name)
@@ -32,8 +32,8 @@ func (w *World) momNamed(name string) (*mom, error) {
 }
 
 // StepClock puts the clock of a replica's host so far ahead of the true time, or behind it.
-func (w *World) StepClock(name string, by time.Duration) error {
-	r, err := w.replicaNamed(name)
+func (f Faults) StepClock(name string, by time.Duration) error {
+	r, err := f.replicaNamed(name)
 	if err == nil {
 		r.clockOff.Store(int64(by))
 	}
@@ -41,11 +41,11 @@ func (w *World) StepClock(name string, by time.Duration) error {
 }
 
 // SetClocks puts the clocks of all hosts right.
-func (w *World) SetClocks() { w.setClocks() }
+func (f Faults) SetClocks() { f.setClocks() }
 
 // Stall makes the disk of a replica answer no writes, or none of a kind.
-func (w *World) Stall(name, kind string) error {
-	r, err := w.replicaNamed(name)
+func (f Faults) Stall(name, kind string) error {
+	r, err := f.replicaNamed(name)
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func (w *World) Stall(name, kind string) error {
 }
 
 // Drag makes the disk of a replica take so much longer for each write, or for each of a kind.
-func (w *World) Drag(name string, delay time.Duration, kind string) error {
-	r, err := w.replicaNamed(name)
+func (f Faults) Drag(name string, delay time.Duration, kind string) error {
+	r, err := f.replicaNamed(name)
 	if err != nil {
 		return err
 	}
@@ -78,22 +78,22 @@ func (w *World) Drag(name string, delay time.Duration, kind string) error {
 }
 
 // Flow makes every disk answer, at once.
-func (w *World) Flow() { w.flow() }
+func (f Faults) Flow() { f.flow() }
 
 // Lie has somebody with the key of gossip tell all members again and again that a host is dead, or that it lives, until
 // every link is mended; one lie is told at a time.
-func (w *World) Lie(name string, alive bool) error {
-	m, err := w.momNamed(name)
+func (f Faults) Lie(name string, alive bool) error {
+	m, err := f.momNamed(name)
 	if err == nil {
-		w.lie(m, alive)
+		f.lies.begin(m, alive)
 	}
 	return err
 }
 
 // Rebuild restarts a replica as another build: the present one, or one that knows a feature level less. Leadership is handed over.
-func (w *World) Rebuild(name string, older bool) error {
-	w.reap()
-	r, err := w.replicaNamed(name)
+func (f Faults) Rebuild(name string, older bool) error {
+	f.reap()
+	r, err := f.replicaNamed(name)
 	switch {
 	case err != nil:
 		return err
@@ -108,105 +108,105 @@ func (w *World) Rebuild(name string, older bool) error {
 }
 
 // Wreck kills a replica, of which log and accounting files are gone for good.
-func (w *World) Wreck(name string) error {
-	w.reap()
-	r, err := w.replicaNamed(name)
-	if err == nil && len(w.servers) < 2 {
+func (f Faults) Wreck(name string) error {
+	f.reap()
+	r, err := f.replicaNamed(name)
+	if err == nil && len(f.servers) < 2 {
 		err = fmt.Errorf("%s is the only replica: nothing would be left", name)
 	}
 	if err == nil {
-		w.wreck(r)
+		f.disaster.wreck(r)
 	}
 	return err
 }
 
 // Cut lets nothing pass between a replica or host and some others.
-func (w *World) Cut(name string, others ...string) error {
+func (f Faults) Cut(name string, others ...string) error {
 	for i, one := range append([]string{name}, others...) {
-		_, m, err := w.find(one)
+		_, m, err := f.find(one)
 		switch {
 		case err != nil:
 			return err
 		case i > 0 && one == name:
 			return fmt.Errorf("%s cannot be cut off from itself", name)
 		case m != nil:
-			w.book.hurt(pbs.HostName(m.name))
+			f.book.hurt(pbs.HostName(m.name))
 			m.away = true
 		}
 	}
 	for _, other := range others {
-		w.net.Cut(name, other)
+		f.net.Cut(name, other)
 	}
 	return nil
 }
 
 // Mute loses what a replica or host says to the replicas, or, if it is to be deaf, what they say to it.
-func (w *World) Mute(name string, deaf bool) error {
-	_, m, err := w.find(name)
+func (f Faults) Mute(name string, deaf bool) error {
+	_, m, err := f.find(name)
 	if err != nil {
 		return err
 	}
 	if m != nil {
-		w.book.hurt(pbs.HostName(m.name))
+		f.book.hurt(pbs.HostName(m.name))
 		m.away = true
 	}
-	for _, o := range w.servers {
+	for _, o := range f.servers {
 		switch {
 		case o.name == name:
 		case deaf:
-			w.net.CutOneWay(o.name, name)
+			f.net.CutOneWay(o.name, name)
 		default:
-			w.net.CutOneWay(name, o.name)
+			f.net.CutOneWay(name, o.name)
 		}
 	}
 	return nil
 }
 
 // LoseReplies loses what a replica says to those who ask.
-func (w *World) LoseReplies(name string) error {
-	r, err := w.replicaNamed(name)
+func (f Faults) LoseReplies(name string) error {
+	r, err := f.replicaNamed(name)
 	if err != nil {
 		return err
 	}
-	for _, o := range append(w.clientNames(), w.config.Submit...) {
-		w.net.CutOneWay(r.name, o)
+	for _, o := range append(f.clientNames(), f.config.Submit...) {
+		f.net.CutOneWay(r.name, o)
 	}
 	return nil
 }
 
 // Freeze stops a mom where it is, as SIGSTOP does; programs go on.
-func (w *World) Freeze(name string) error {
-	m, err := w.momNamed(name)
+func (f Faults) Freeze(name string) error {
+	m, err := f.momNamed(name)
 	if err != nil {
 		return err
 	}
 	if m.done == nil {
 		return fmt.Errorf("nothing runs on %s", name)
 	}
-	w.book.hurt(pbs.HostName(m.name))
+	f.book.hurt(pbs.HostName(m.name))
 	m.away = true
 	m.stop()
-	w.exile(m.name)
+	f.exile(m.name)
 	return nil
 }
 
 // Thaw lets a mom go on that was stopped.
-func (w *World) Thaw(name string) error {
-	m, err := w.momNamed(name)
+func (f Faults) Thaw(name string) error {
+	m, err := f.momNamed(name)
 	if err != nil {
 		return err
 	}
 	if !m.system.thaw() {
 		return fmt.Errorf("the mom of %s is not stopped", name)
 	}
-	return w.Mend(name)
+	return f.Mend(name)
 }
 
 // Tear kills a replica, with which the last bytes of its accounting file are lost.
-func (w *World) Tear(name string, bytes int64) error {
-	r, err := w.replicaNamed(name)
+func (f Faults) Tear(name string, bytes int64) error {
+	r, err := f.replicaNamed(name)
 	if err == nil {
-		err = w.Kill(name)
+		err = f.Kill(name)
 	}
 	if err == nil {
 		err = r.tear(bytes)
@@ -215,8 +215,8 @@ func (w *World) Tear(name string, bytes int64) error {
 }
 
 // Sicken makes a host fall ill, with one of fault.Illnesses.
-func (w *World) Sicken(name, illness string) error {
-	m, err := w.momNamed(name)
+func (f Faults) Sicken(name, illness string) error {
+	m, err := f.momNamed(name)
 	if err != nil {
 		return err
 	}
@@ -226,43 +226,43 @@ func (w *World) Sicken(name, illness string) error {
 	m.system.mu.Lock()
 	m.system.illness = illness
 	m.system.mu.Unlock()
-	w.book.hurt(pbs.HostName(m.name))
+	f.book.hurt(pbs.HostName(m.name))
 	return nil
 }
 
 // Cure makes all hosts well.
-func (w *World) Cure() { w.cure() }
+func (f Faults) Cure() { f.cure() }
 
 // Ambush has the leader die when it has applied a command of a kind, before anybody hears of it. There is one ambush at most,
 // which waits until it is the time.
-func (w *World) Ambush(kind string) error {
+func (f Faults) Ambush(kind string) error {
 	if !slices.Contains(command.Names(), kind) {
 		return fmt.Errorf("%q is no command of the log", kind)
 	}
-	w.reap()
-	if w.Awaited() != "" {
-		return fmt.Errorf("an ambush waits for %s", w.Awaited())
+	f.reap()
+	if f.Awaited() != "" {
+		return fmt.Errorf("an ambush waits for %s", f.Awaited())
 	}
-	w.laid = w.lay(fault.Step{Kind: fault.Ambush, Value: kind})
+	f.traps.laid = f.traps.lay(fault.Step{Kind: fault.Ambush, Value: kind})
 	return nil
 }
 
 // struck notes whom an ambush has killed.
-func (w *World) struck() {
-	if w.laid == nil {
+func (p *traps) struck() {
+	if p.laid == nil {
 		return
 	}
 	select {
-	case hit := <-w.laid.struck:
-		w.bury(hit, w.laid.command)
-		w.laid = nil
+	case hit := <-p.laid.struck:
+		p.bury(hit, p.laid.command)
+		p.laid = nil
 	default:
 	}
 }
 
 // Awaited is the kind of command for which an ambush waits; empty: none does.
-func (w *World) Awaited() string {
-	if t := w.trap.Load(); t != nil {
+func (f Faults) Awaited() string {
+	if t := f.traps.current.Load(); t != nil {
 		return t.command
 	}
 	return ""

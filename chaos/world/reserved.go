@@ -149,7 +149,7 @@ const patience = pbs.Time(time.Minute)
 
 // giveBack deletes the reservations that begin long after the end of the run where a job without a walltime waits, for it may wait
 // for them: it starts only if it leaves them what they have, and the earliest time for it may be behind them. It tells what it has tried.
-func (w *World) giveBack(ctx context.Context, v *state.View) (tried string) {
+func (n resting) giveBack(ctx context.Context, v *state.View) (tried string) {
 	if !endlessWaits(v) {
 		return ""
 	}
@@ -158,7 +158,7 @@ func (w *World) giveBack(ctx context.Context, v *state.View) (tried string) {
 			continue
 		}
 		tried = "jobs wait for " + string(r.ID)
-		if _, err := w.manager.DeleteReservation(ctx, connect.NewRequest(&api.DeleteReservationRequest{Reservation: string(r.ID)})); err != nil {
+		if _, err := n.manager.DeleteReservation(ctx, connect.NewRequest(&api.DeleteReservationRequest{Reservation: string(r.ID)})); err != nil {
 			tried += ": " + err.Error()
 		}
 	}

@@ -111,14 +111,14 @@ func loseVnodes(ctx context.Context, w *World) error {
 		_ = manage(api.Verb_VERB_SET, kind, name, attr, value)(ctx, w) // the next round does it, or Rest
 	}
 	set(api.ObjectKind_OBJECT_KIND_SERVER, "", "reserve_retry_time", "1")
-	for round := 0; w.trap.Load() != nil; round++ {
+	for round := 0; w.traps.current.Load() != nil; round++ {
 		for n, m := range w.moms {
 			if round%2 == 0 || n == round/2%len(w.moms) {
 				set(api.ObjectKind_OBJECT_KIND_VNODE, m.name, "state", "offline")
 			}
 		}
 		for range 5 {
-			if w.trap.Load() != nil && !pause(ctx) {
+			if w.traps.current.Load() != nil && !pause(ctx) {
 				return nil
 			}
 		}
@@ -126,7 +126,7 @@ func loseVnodes(ctx context.Context, w *World) error {
 			set(api.ObjectKind_OBJECT_KIND_VNODE, m.name, "state", "free")
 		}
 		for range 3 {
-			if w.trap.Load() != nil && !pause(ctx) {
+			if w.traps.current.Load() != nil && !pause(ctx) {
 				return nil
 			}
 		}
@@ -135,12 +135,12 @@ func loseVnodes(ctx context.Context, w *World) error {
 }
 
 // useVnodes takes back that vnodes are offline; empty: none is any more.
-func (w *World) useVnodes(ctx context.Context, v *state.View) string {
+func (n resting) useVnodes(ctx context.Context, v *state.View) string {
 	for node := range v.Vnodes() {
 		if node.Flags&state.VnodeOffline == 0 {
 			continue
 		}
-		if err := manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_VNODE, string(node.Name), "state", "free")(ctx, w); err != nil {
+		if err := manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_VNODE, string(node.Name), "state", "free")(ctx, n.World); err != nil {
 			return err.Error()
 		}
 		return string(node.Name) + " was offline"

@@ -13,12 +13,12 @@ import (
 )
 
 // sicken makes the host of a mom fall ill.
-func (w *World) sicken(s fault.Step) (string, bool) {
-	m := w.mom(s.Target)
+func (k striker) sicken(s fault.Step) (string, bool) {
+	m := k.mom(s.Target)
 	m.system.mu.Lock()
 	defer m.system.mu.Unlock()
 	m.system.illness = s.Value
-	w.book.hurt(pbs.HostName(m.name))
+	k.book.hurt(pbs.HostName(m.name))
 	return s.String() + ": " + m.name, true
 }
 

@@ -12,18 +12,18 @@ import (
 var stores = []string{store.WriteAppend, store.WriteStable, store.WriteDelete, store.WriteSnapshot, server.WriteLedger}
 
 // stall makes the disk of the target, or of all replicas, answer no writes, or none of a kind.
-func (w *World) stall(s fault.Step) (string, bool) {
+func (k striker) stall(s fault.Step) (string, bool) {
 	var kinds []string
 	if slices.Contains(stores, s.Value) {
 		kinds = []string{s.Value}
 	}
 	if s.Target.Role == fault.Replicas {
-		for _, r := range w.servers {
+		for _, r := range k.servers {
 			r.disk.valve.Shut(kinds...)
 		}
 		return s.String(), true
 	}
-	r := w.target(s.Target)
+	r := k.target(s.Target)
 	if r == nil {
 		return s.String(), false
 	}

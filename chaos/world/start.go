@@ -22,21 +22,22 @@ const startLimit = time.Minute
 
 // Start brings everything up, and returns when jobs can run.
 func (w *World) Start(ctx context.Context) error {
+	n := starting{w}
 	if w.config.Ambush != "" {
-		w.early = w.lay(fault.Step{Kind: fault.Ambush, Value: w.config.Ambush})
+		w.traps.early = w.traps.lay(fault.Step{Kind: fault.Ambush, Value: w.config.Ambush})
 	}
 	for i, r := range w.servers {
 		r.start(w.life)
 		if i == 0 {
-			if err := w.await(ctx, startLimit, w.noLeader); err != nil {
+			if err := w.await(ctx, startLimit, n.noLeader); err != nil {
 				return fmt.Errorf("found the cluster: %w", err)
 			}
 		}
 	}
-	if err := w.await(ctx, startLimit, func() string { return w.lacking(ctx) }); err != nil {
+	if err := w.await(ctx, startLimit, func() string { return n.lacking(ctx) }); err != nil {
 		return fmt.Errorf("make the replicas voters: %w", err)
 	}
-	if err := w.prepare(ctx); err != nil {
+	if err := n.prepare(ctx); err != nil {
 		return err
 	}
 	for _, m := range w.moms {
@@ -44,26 +45,29 @@ func (w *World) Start(ctx context.Context) error {
 		if !w.config.Plain { // else in the order of their vnodes
 			continue
 		}
-		if err := w.await(ctx, startLimit, func() string { return w.missing(m) }); err != nil {
+		if err := w.await(ctx, startLimit, func() string { return n.missing(m) }); err != nil {
 			return fmt.Errorf("bring %s up: %w", m.name, err)
 		}
 	}
-	if err := w.await(ctx, startLimit, func() string { return w.missing(w.moms...) }); err != nil {
+	if err := w.await(ctx, startLimit, func() string { return n.missing(w.moms...) }); err != nil {
 		return fmt.Errorf("bring the moms up: %w", err)
 	}
-	w.sortMoms()
+	n.sortMoms()
 	return nil
 }
 
+// starting is what a world needs until jobs can run.
+type starting struct{ *World }
+
 // prepare sets what loads and laws need.
-func (w *World) prepare(ctx context.Context) error {
-	if w.config.Plain {
+func (n starting) prepare(ctx context.Context) error {
+	if n.config.Plain {
 		return nil
 	}
-	if err := w.keepHistory(ctx); err != nil {
+	if err := n.keepHistory(ctx); err != nil {
 		return fmt.Errorf("keep the history of jobs: %w", err)
 	}
-	if err := w.makeQueue(ctx); err != nil {
+	if err := n.makeQueue(ctx); err != nil {
 		return fmt.Errorf("make a second queue: %w", err)
 	}
 	return nil
@@ -74,12 +78,12 @@ const deadFor = time.Second
 
 // revive starts a leader again that has died while the world started.
 func (w *World) revive() {
-	if w.early == nil {
+	if w.traps.early == nil {
 		return
 	}
 	select {
-	case hit := <-w.early.struck:
-		w.bury(hit, w.early.command)
+	case hit := <-w.traps.early.struck:
+		w.traps.bury(hit, w.traps.early.command)
 		<-time.After(deadFor)
 		hit.r.start(w.life)
 	default:
@@ -114,16 +118,16 @@ func (w *World) named(name string) *replica {
 	return nil
 }
 
-func (w *World) noLeader() string {
-	if w.leader() == nil {
+func (n starting) noLeader() string {
+	if n.leader() == nil {
 		return "there is no leader"
 	}
 	return ""
 }
 
 // lacking tells which replicas do not vote.
-func (w *World) lacking(ctx context.Context) string {
-	reply, err := w.admin.Status(ctx, connect.NewRequest(&api.StatusRequest{}))
+func (n starting) lacking(ctx context.Context) string {
+	reply, err := n.admin.Status(ctx, connect.NewRequest(&api.StatusRequest{}))
 	if err != nil {
 		return err.Error()
 	}
@@ -135,7 +139,7 @@ func (w *World) lacking(ctx context.Context) string {
 			voters++
 		}
 	}
-	if voters == len(w.servers) {
+	if voters == len(n.servers) {
 		return ""
 	}
 	return strings.Join(roles, ", ")
@@ -143,22 +147,22 @@ func (w *World) lacking(ctx context.Context) string {
 
 // keepHistory makes finished jobs stay, so that lists and the end show all of them,
 // and lets each client delete what another has submitted.
-func (w *World) keepHistory(ctx context.Context) error {
+func (n starting) keepHistory(ctx context.Context) error {
 	changes := []*api.Attribute{
 		{Name: "job_history_enable", Value: "True"},
 		{Name: "flatuid", Value: "True"},
 		{Name: "reserve_retry_time", Value: "10"}, // a reservation that has lost its vnodes finds others within the time that a run has to come to rest
 	}
-	if w.config.Size.Fence > 0 {
-		changes = append(changes, &api.Attribute{Name: fenceAttribute, Value: fault.Seconds(w.config.Size.Fence)})
+	if n.config.Size.Fence > 0 {
+		changes = append(changes, &api.Attribute{Name: fenceAttribute, Value: fault.Seconds(n.config.Size.Fence)})
 	}
-	if names := w.config.Size.Restrict; names != "" {
+	if names := n.config.Size.Restrict; names != "" {
 		changes = append(changes, &api.Attribute{Name: "restrict_res_to_release_on_suspend", Value: names})
 	}
-	if w.config.Size.Prune {
+	if n.config.Size.Prune {
 		changes = append(changes, &api.Attribute{Name: "prune_at_job_start", Value: "True"}, &api.Attribute{Name: "operators", Value: asker + "@*"})
 	}
-	_, err := w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
+	_, err := n.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
 		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_SERVER, Changes: changes,
 	}))
 	return err
@@ -169,8 +173,8 @@ const fenceAttribute = "node_fail_requeue"
 // SecondQueue is a queue beside the default one, for jobs that may have to wait.
 const SecondQueue = "later"
 
-func (w *World) makeQueue(ctx context.Context) error {
-	_, err := w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
+func (n starting) makeQueue(ctx context.Context) error {
+	_, err := n.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
 		Verb: api.Verb_VERB_CREATE, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: SecondQueue,
 		Changes: []*api.Attribute{
 			{Name: "queue_type", Value: "Execution"}, {Name: "enabled", Value: "True"}, {Name: "started", Value: "True"},
@@ -180,9 +184,9 @@ func (w *World) makeQueue(ctx context.Context) error {
 		return err
 	}
 	var more []*api.Attribute
-	switch size := w.config.Size; {
+	switch size := n.config.Size; {
 	case size.Busy:
-		return w.makeBusy(ctx)
+		return n.makeBusy(ctx)
 	case size.Express:
 		more = []*api.Attribute{{Name: "Priority", Value: "200"}}
 	case size.Keeps:
@@ -190,25 +194,25 @@ func (w *World) makeQueue(ctx context.Context) error {
 	default:
 		return nil
 	}
-	_, err = w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
+	_, err = n.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
 		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: SecondQueue, Changes: more,
 	}))
 	return err
 }
 
 // sortMoms puts first the mom that gets jobs first: it is the one to be hit.
-func (w *World) sortMoms() {
-	v := w.leader().machine.View()
+func (n starting) sortMoms() {
+	v := n.leader().machine.View()
 	seq := func(m *mom) uint64 {
 		vn, _ := v.Vnode(pbs.VnodeName(m.name))
 		return vn.Seq
 	}
-	slices.SortFunc(w.moms, func(a, b *mom) int { return cmp.Compare(seq(a), seq(b)) })
+	slices.SortFunc(n.moms, func(a, b *mom) int { return cmp.Compare(seq(a), seq(b)) })
 }
 
 // missing tells how many of some execution hosts are not up; empty: none is missing.
-func (w *World) missing(moms ...*mom) string {
-	r := w.leader()
+func (n starting) missing(moms ...*mom) string {
+	r := n.leader()
 	if r == nil {
 		return "there is no leader"
 	}

@@ -16,50 +16,55 @@ const mostTorn = 400
 
 // Strike makes a fault happen, and tells to whom; not ok if there is nobody that it
 // could hit.
-func (w *World) Strike(s fault.Step) (text string, ok bool) {
+func (w *World) Strike(s fault.Step) (text string, ok bool) { return striker{w}.strike(s) }
+
+// A striker makes the steps of a plan of faults happen.
+type striker struct{ *World }
+
+func (k striker) strike(s fault.Step) (text string, ok bool) {
 	switch s.Kind {
 	case fault.Heal:
-		w.heal(s.Target)
+		k.heal(s.Target)
 		return s.String(), true
 	case fault.Restart:
-		return s.String(), w.restart(s.Target)
+		return s.String(), k.restart(s.Target)
 	case fault.Thaw:
-		return s.String(), w.thaw(s.Target)
+		return s.String(), k.thaw(s.Target)
 	case fault.Sever:
-		for _, c := range w.clientNames() {
-			w.net.Host(c).Crash()
+		for _, c := range k.clientNames() {
+			k.net.Host(c).Crash()
 		}
 		return s.String(), true
 	case fault.SetFence:
-		return s.String(), w.setFence(s.Value)
+		return s.String(), k.setFence(s.Value)
 	case fault.Ambush:
-		return w.ambush(s)
+		return k.ambush(s)
 	case fault.Recover:
-		return w.recover(w.life)
+		return k.disaster.recover(k.life)
 	case fault.Stall:
-		return w.stall(s)
+		return k.stall(s)
 	case fault.Flow:
-		return s.String(), w.flow()
+		return s.String(), k.flow()
 	case fault.Sicken:
-		return w.sicken(s)
+		return k.sicken(s)
 	case fault.Cure:
-		return s.String(), w.cure()
+		return s.String(), k.cure()
 	case fault.SetClocks:
-		return s.String(), w.setClocks()
+		return s.String(), k.setClocks()
 	case fault.Burden:
-		return w.burden(s)
+		return k.burden(s)
 	case fault.Relieve:
-		return s.String(), w.relieve()
+		return s.String(), k.relieve()
 	}
 	if s.OfJob() {
-		return w.ambush(s)
+		return k.ambush(s)
 	}
 	if s.Target.Role == fault.Mom {
-		return w.strikeMom(s)
+		return k.strikeMom(s)
 	}
-	r := w.target(s.Target)
+	r := k.target(s.Target)
 	if s.Kind == fault.Upgrade || s.Kind == fault.Downgrade {
-		r = w.build(s)
+		r = k.build(s)
 	}
 	if r == nil {
 		return s.String(), false
@@ -69,18 +74,18 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 		r.clockOff.Store(int64(by))
 		return s.String() + ": " + r.name, err == nil
 	}
-	w.strikeReplica(r, s.Kind)
+	k.strikeReplica(r, s.Kind)
 	return s.String() + ": " + r.name, true
 }
 
 // target returns the replica that a fault hits, among those that run.
-func (w *World) target(t fault.Target) *replica {
-	lead := w.leader()
+func (k striker) target(t fault.Target) *replica {
+	lead := k.leader()
 	if t.Role == fault.Leader {
 		return lead
 	}
 	var others []*replica
-	for _, r := range w.servers {
+	for _, r := range k.servers {
 		if r != lead && r.done != nil {
 			others = append(others, r)
 		}
@@ -93,9 +98,9 @@ func (w *World) target(t fault.Target) *replica {
 
 // build returns the replica that runs and gets another build than it has: the leader or
 // another one, as the step says.
-func (w *World) build(s fault.Step) *replica {
-	lead := w.leader()
-	for _, r := range w.servers {
+func (k striker) build(s fault.Step) *replica {
+	lead := k.leader()
+	for _, r := range k.servers {
 		if r.done != nil && r.older == (s.Kind == fault.Upgrade) && (r == lead) == (s.Target.Role == fault.Leader) {
 			return r
 		}
@@ -103,35 +108,35 @@ func (w *World) build(s fault.Step) *replica {
 	return nil
 }
 
-func (w *World) strikeReplica(r *replica, k fault.Kind) {
-	switch k {
+func (k striker) strikeReplica(r *replica, kind fault.Kind) {
+	switch kind {
 	case fault.Crash:
 		r.kill()
 	case fault.Wreck:
-		w.wreck(r)
+		k.disaster.wreck(r)
 	case fault.Tear:
 		r.kill()
-		if err := r.tear(w.rand.Int64N(mostTorn)); err != nil {
-			w.book.failed(r.name, err)
+		if err := r.tear(k.rand.Int64N(mostTorn)); err != nil {
+			k.book.failed(r.name, err)
 		}
 	case fault.Exile:
-		w.exile(r.name)
+		k.exile(r.name)
 	case fault.Upgrade, fault.Downgrade:
-		r.change(k == fault.Downgrade)
+		r.change(kind == fault.Downgrade)
 	case fault.LoseReplies:
-		for _, c := range w.clientNames() {
-			w.net.CutOneWay(r.name, c)
+		for _, c := range k.clientNames() {
+			k.net.CutOneWay(r.name, c)
 		}
 	default:
-		for _, o := range w.servers {
+		for _, o := range k.servers {
 			if o == r {
 				continue
 			}
-			if k != fault.Deafen {
-				w.net.CutOneWay(r.name, o.name)
+			if kind != fault.Deafen {
+				k.net.CutOneWay(r.name, o.name)
 			}
-			if k != fault.Mute {
-				w.net.CutOneWay(o.name, r.name)
+			if kind != fault.Mute {
+				k.net.CutOneWay(o.name, r.name)
 			}
 		}
 	}
@@ -145,30 +150,30 @@ func (w *World) exile(name string) {
 	}
 }
 
-func (w *World) strikeMom(s fault.Step) (string, bool) {
-	m := w.mom(s.Target)
+func (k striker) strikeMom(s fault.Step) (string, bool) {
+	m := k.mom(s.Target)
 	if s.Kind == fault.Vouch || s.Kind == fault.Slander {
-		w.lie(m, s.Kind == fault.Vouch)
+		k.lies.begin(m, s.Kind == fault.Vouch)
 		return s.String() + ": " + m.name, true
 	}
 	if m.done == nil {
 		return s.String(), false
 	}
-	w.book.hurt(pbs.HostName(m.name))
+	k.book.hurt(pbs.HostName(m.name))
 	switch s.Kind {
 	case fault.Exile:
 		m.away = true
-		w.exile(m.name)
+		k.exile(m.name)
 	case fault.Divide:
-		w.net.Cut(m.name, w.moms[0].name)
-		return s.String() + ": " + m.name + " and " + w.moms[0].name, m != w.moms[0]
+		k.net.Cut(m.name, k.moms[0].name)
+		return s.String() + ": " + m.name + " and " + k.moms[0].name, m != k.moms[0]
 	case fault.Estrange:
-		lead := w.leader()
+		lead := k.leader()
 		if lead == nil {
 			return s.String(), false
 		}
 		m.away = true
-		w.net.Cut(m.name, lead.name)
+		k.net.Cut(m.name, lead.name)
 		return s.String() + ": " + m.name + " and " + lead.name, true
 	case fault.Freeze:
 		m.away = true
@@ -245,12 +250,12 @@ func (w *World) thaw(t fault.Target) bool {
 }
 
 // setFence sets node_fail_requeue, to seconds or to nothing.
-func (w *World) setFence(seconds string) bool {
+func (k striker) setFence(seconds string) bool {
 	verb := api.Verb_VERB_SET
 	if seconds == "" {
 		verb = api.Verb_VERB_UNSET
 	}
-	_, err := w.manager.Manage(w.life, connect.NewRequest(&api.ManageRequest{
+	_, err := k.manager.Manage(k.life, connect.NewRequest(&api.ManageRequest{
 		Verb: verb, Kind: api.ObjectKind_OBJECT_KIND_SERVER,
 		Changes: []*api.Attribute{{Name: fenceAttribute, Value: seconds}},
 	}))

@@ -79,8 +79,8 @@ func (k *book) halt(n int, stop bool) {
 
 // resume lets every job go on that somebody has suspended, and tells which are suspended. Those that
 // made way for others are the scheduler's to resume.
-func (w *World) resume(ctx context.Context) string {
-	r := w.leader()
+func (n resting) resume(ctx context.Context) string {
+	r := n.leader()
 	if r == nil {
 		return "there is no leader"
 	}
@@ -90,7 +90,7 @@ func (w *World) resume(ctx context.Context) string {
 		if j.Substate == pbs.SubSchedSuspended {
 			continue
 		}
-		if _, err := w.manager.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: string(j.ID), Signal: "resume"})); err != nil {
+		if _, err := n.manager.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: string(j.ID), Signal: "resume"})); err != nil {
 			text += ": " + err.Error()
 		}
 	}

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"sync/atomic"
 
 	"rampart/chaos/check"
 	"rampart/chaos/fault"
@@ -32,7 +33,7 @@ func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outc
 			case *command.ForgetHost:
 				w.r.w.book.fell(index, c.Host, outcomes[i].Result)
 			case *command.HostDown:
-				w.r.w.wentDown(index, string(c.Host))
+				w.r.w.lies.wentDown(index, string(c.Host))
 			case *command.KeepPending:
 				w.r.w.book.keeps(index, w.r.machine.View())
 			case *command.StopForLoad:
@@ -83,35 +84,43 @@ type sprung struct {
 	hit   check.Hit
 }
 
+// traps are what a world has of them: one at most is laid.
+type traps struct {
+	w       *World
+	current atomic.Pointer[trap]
+	early   *trap // that was laid before the start; nil: none was
+	laid    *trap // of Ambush; nil: none waits, or who was killed by it is buried
+}
+
 // lay lays a trap; there is one at most.
-func (w *World) lay(s fault.Step) *trap {
+func (p *traps) lay(s fault.Step) *trap {
 	t := &trap{kind: s.Kind, command: s.Value, host: s.Target.N, ofJob: s.OfJob(), struck: make(chan sprung, 1)}
-	for _, r := range w.servers {
+	for _, r := range p.w.servers {
 		if r.machine != nil {
 			t.after = max(t.after, r.machine.View().Index())
 		}
 	}
-	w.trap.Store(t)
+	p.current.Store(t)
 	return t
 }
 
 // spring kills a leader that has just applied what the trap waits for. The leader applies
 // first, and what it says in the same moment is lost: nobody has heard of the commit.
 func (w *witness) spring(index uint64, kind string, c command.Command) {
-	t := w.r.w.trap.Load()
+	t := w.r.w.traps.current.Load()
 	if t == nil || t.command != kind || index <= t.after {
 		return
 	}
 	leader := w.r.machine.View().Cluster().Leader
 	if t.ofJob {
-		if m, hit := w.hostOf(c, t.host); m != nil && string(leader) == w.r.name && w.r.w.trap.CompareAndSwap(t, nil) {
+		if m, hit := w.hostOf(c, t.host); m != nil && string(leader) == w.r.name && w.r.w.traps.current.CompareAndSwap(t, nil) {
 			w.hit(m, hit, t.kind)
 			hit.At, hit.When = kind, w.r.w.since()
 			t.struck <- sprung{r: w.r, index: index, m: m, hit: hit}
 		}
 		return
 	}
-	if leader != "" && string(leader) != w.r.name || !w.r.w.trap.CompareAndSwap(t, nil) {
+	if leader != "" && string(leader) != w.r.name || !w.r.w.traps.current.CompareAndSwap(t, nil) {
 		return
 	}
 	w.cancel(cluster.ErrKilled)
@@ -139,14 +148,14 @@ func (w *witness) hit(m *mom, hit check.Hit, kind fault.Kind) {
 }
 
 // bury ends what is left of a process that a trap has struck.
-func (w *World) bury(s sprung, kind string) {
+func (p *traps) bury(s sprung, kind string) {
 	s.r.kill()
-	w.book.note(func(b *book) { b.killed = append(b.killed, kind) })
+	p.w.book.note(func(b *book) { b.killed = append(b.killed, kind) })
 }
 
 // topple ends the mom of a host that a trap has struck, and boots the host if that is the fault. One that
 // is cut off or frozen lives.
-func (w *World) topple(s sprung, step fault.Step) {
+func (k striker) topple(s sprung, step fault.Step) {
 	switch step.Kind {
 	case fault.Waylay:
 		s.m.kill()
@@ -156,5 +165,5 @@ func (w *World) topple(s sprung, step fault.Step) {
 	default:
 		s.m.away = step.Kind != fault.Divide && step.Kind != fault.Lag
 	}
-	w.book.note(func(b *book) { b.hits = append(b.hits, s.hit) })
+	k.book.note(func(b *book) { b.hits = append(b.hits, s.hit) })
 }

@@ -8,14 +8,11 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"rampart/chaos/check"
 	"rampart/chaos/look"
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
-	"rampart/fsm/state"
 	"rampart/mom/hook"
 	"rampart/mom/proc"
 	"rampart/transport"
@@ -97,12 +94,10 @@ type World struct {
 
 	watcher look.Watcher // of every replica
 	book    *book
-	trap    atomic.Pointer[trap]
-	early   *trap                // that was laid before the start; nil: none was
-	laid    *trap                // of Ambush; nil: none waits, or who was killed by it is buried
-	wrecked *state.View          // the furthest that a wrecked replica has come to
-	loss    *check.Loss          // what no survivor had; nil: nothing
-	liar    atomic.Pointer[liar] // nil: gossip is honest
+
+	traps    traps
+	disaster disaster
+	lies     lies
 }
 
 // New makes the hosts and the cluster's first replica; Start brings it all up.
@@ -111,6 +106,7 @@ func New(c Config) (*World, error) {
 		config: c, net: memnet.New(c.Seed), begun: time.Now(), rand: rand.New(rand.NewPCG(c.Seed, 2)),
 		book: newBook(), been: make(map[string]int),
 	}
+	w.traps.w, w.disaster.w, w.lies.w = w, w, w
 	if c.Plain {
 		w.net.Orderly()
 	}
@@ -158,7 +154,7 @@ func (w *World) connect() {
 		m.away = false
 	}
 	w.mend(func(_, _ string) bool { return true })
-	w.endLies()
+	w.lies.end()
 }
 
 // mend does so with the links that are chosen.

@@ -11,17 +11,19 @@ import (
 )
 
 // faults are what befalls hosts and replicas of a world.
-type faults struct{ *world.World }
+type faults struct{ world.Faults }
+
+func (r *run) faults() faults { return faults{r.world.Faults()} }
 
 // befall makes a word of what befalls somebody.
 func befall(do func(f faults, words []string) error) func(*run, step, []string) error {
-	return func(r *run, _ step, words []string) error { return do(faults{r.world}, words) }
+	return func(r *run, _ step, words []string) error { return do(r.faults(), words) }
 }
 
 // each does something to each of the names.
 func each(do func(f faults, name string) error) func(*run, step, []string) error {
 	return func(r *run, _ step, words []string) error {
-		f := faults{r.world}
+		f := r.faults()
 		for _, name := range words {
 			known, err := f.named(name)
 			if err == nil {

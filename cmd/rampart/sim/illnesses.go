@@ -163,12 +163,12 @@ func (f faults) sicken(words []string) error { return f.Sicken(words[0], words[1
 // ambush has the leader die at a command of the log.
 func (r *run) ambush(st step, words []string) error {
 	r.lurks = st
-	return r.world.Ambush(words[0])
+	return r.faults().Ambush(words[0])
 }
 
 // unsprung is the failure of a scenario whose ambush has not seen its command.
 func (r *run) unsprung() error {
-	kind := r.world.Awaited()
+	kind := r.faults().Awaited()
 	if kind == "" {
 		return nil
 	}
