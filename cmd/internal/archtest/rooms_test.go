@@ -42,25 +42,27 @@ func TestDesignHasARoomForEachCommand(t *testing.T) {
 	}
 }
 
-// The design of the mom names files and functions of them at which a rule begins.
-func TestDesignOfTheMomLeadsToRules(t *testing.T) {
-	_, section, _ := strings.Cut(read(t, "mom/DESIGN.md"), "## Where a rule is\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	named := 0
-	for _, row := range regexp.MustCompile(`(?m)^\| [^|]+ \| ([^|]+) \|$`).FindAllStringSubmatch(section, -1) {
-		path, source := "", ""
-		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
-			switch word := m[1]; {
-			case strings.HasSuffix(word, ".go"):
-				path, source = word, read(t, word)
-			case regexp.MustCompile(`^[A-Za-z]+$`).MatchString(word):
-				if named++; !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + word + `\(`).MatchString(source) {
-					t.Errorf("mom/DESIGN.md names %s of %s, which is not there", word, path)
+// The designs of the mom and of the cluster name files and functions of them at which a rule begins.
+func TestDesignsLeadToRules(t *testing.T) {
+	for _, doc := range []string{"mom/DESIGN.md", "cluster/DESIGN.md"} {
+		_, section, _ := strings.Cut(read(t, doc), "## Where a rule is\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		named := 0
+		for _, row := range regexp.MustCompile(`(?m)^\| [^|]+ \| ([^|]+) \|$`).FindAllStringSubmatch(section, -1) {
+			path, source := "", ""
+			for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+				switch word := m[1]; {
+				case strings.HasSuffix(word, ".go"):
+					path, source = word, read(t, word)
+				case regexp.MustCompile(`^[A-Za-z]+$`).MatchString(word):
+					if named++; !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + word + `\(`).MatchString(source) {
+						t.Errorf("%s names %s of %s, which is not there", doc, word, path)
+					}
 				}
 			}
 		}
-	}
-	if named < 20 {
-		t.Errorf("%d functions were named: the table was not read", named)
+		if named < 20 {
+			t.Errorf("%d functions were named in %s: the table was not read", named, doc)
+		}
 	}
 }
