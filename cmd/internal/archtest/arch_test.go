@@ -23,6 +23,7 @@ const module = "rampart/"
 
 type listed struct {
 	ImportPath, Dir string
+	Doc             string // the first sentence of its comment
 	GoFiles         []string
 	TestGoFiles     []string
 	XTestGoFiles    []string
