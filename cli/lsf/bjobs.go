@@ -67,6 +67,7 @@ type jobsView struct {
 	json     bool
 	format   *format
 	site     *siteView      // for -l
+	config   *lsf.Config    // nil: nobody has asked for it
 	usage    bool           // -W
 	ending   *field         // -WF, -WL, -WP: the column that tells of the end
 	arrays   bool           // -A
@@ -78,12 +79,12 @@ type jobsView struct {
 
 // siteView is what the long form shows that is not of the job.
 type siteView struct {
-	byAgent   bool   // some hosts say what is free of them
-	reference string // the host by which run limits count
-	site      combiner
-	defs      []resource.Def
-	hosts     []offer
-	usable    map[string][]string // the words of HOSTS, by queue
+	byAgent bool             // some hosts say what is free of them
+	limitOf func(job) string // behind a run limit: the host for which it is said
+	site    combiner
+	defs    []resource.Def
+	hosts   []offer
+	usable  map[string][]string // the words of HOSTS, by queue
 	// reasons are why hosts have no room for jobs that ask for the same, and have nothing kept for them.
 	reasons map[string][]string
 

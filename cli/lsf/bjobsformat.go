@@ -67,7 +67,7 @@ var ownFields = []field{
 	{"mem", "", 10, func(_ *jobsView, j job) string { return shownMemory(amount(j.Object, "resources_used", "mem")) }},
 	{"memlimit", "", 10, func(_ *jobsView, j job) string { return shownMemory(amount(j.Object, "Resource_List", "pmem")) }},
 	{"runtimelimit", "rtl", 12, func(v *jobsView, j job) string {
-		if n := secondsOf(amount(j.Object, "Resource_List", "walltime")); n > 0 {
+		if n := j.runLimit(); n > 0 {
 			if v.hms {
 				return v.seconds(n, "")
 			}

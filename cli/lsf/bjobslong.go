@@ -1,6 +1,7 @@
 package lsf
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,8 +87,14 @@ func (v *jobsView) learn(ctx context.Context) error {
 	for _, q := range queues {
 		v.site.usable[q.Name] = queueHosts(q)
 	}
-	if len(hosts) > 0 {
-		v.site.reference = hosts[0].Name
+	v.site.limitOf = func(j job) string {
+		if host := j.get(lsf.JobReference); host != "" {
+			return " of " + host
+		}
+		if config, err := v.configured(ctx); err != nil || len(hosts) == 0 || config.AbsRunlimit || config.Uneven() {
+			return "" // it is of wall-clock time
+		}
+		return " of " + hosts[0].Name
 	}
 	v.site.byAgent = slices.ContainsFunc(hosts, func(h offer) bool { return value(h.Object, lsf.LoadSource) == lsf.SourceAgent })
 	v.site.look = func() *around {
@@ -234,12 +241,29 @@ func specifiedHosts(j job) []string {
 }
 
 func (v *jobsView) limits(j job) {
-	if seconds := secondsOf(amount(j.Object, "Resource_List", "walltime")); seconds > 0 {
-		fmt.Fprintf(v.out, "\n RUNLIMIT\n %.1f min of %s\n", float64(seconds)/60, v.site.reference)
+	if seconds := j.runLimit(); seconds > 0 {
+		fmt.Fprintf(v.out, "\n RUNLIMIT\n %.1f min%s\n", float64(seconds)/60, v.site.limitOf(j))
 	}
 	if m, ok := megabytes(amount(j.Object, "Resource_List", "pmem")); ok {
 		fmt.Fprintf(v.out, "\n MEMLIMIT\n %6d M\n", m)
 	}
+}
+
+// configured returns what the files of LSF say, which is asked for once.
+func (v *jobsView) configured(ctx context.Context) (lsf.Config, error) {
+	if v.config == nil {
+		config, err := v.configuration(ctx)
+		if err != nil {
+			return config, err
+		}
+		v.config = &config
+	}
+	return *v.config, nil
+}
+
+// runLimit returns the run limit as it was said, in seconds.
+func (j job) runLimit() int64 {
+	return secondsOf(cmp.Or(j.get(lsf.JobRunLimit), amount(j.Object, "Resource_List", "walltime")))
 }
 
 // secondsOf reads a duration that the server has printed.

@@ -18,7 +18,7 @@ import (
 )
 
 const bmodUsage = `bmod [-h] [-V] [-n min[,max] | -nn] [-R "res_req" ... | -Rn] [-m host_name | -mn]
-            [-x | -xn] [-W [hour:]minute | -Wn] [-c [hour:]minute | -cn]
+            [-x | -xn] [-W [hour:]minute[/host_name | /host_model] | -Wn] [-c [hour:]minute | -cn]
             [-We [hour:]minute | -Wen] [-app application_name | -appn]
             [-M mem_limit | -Mn] [-b [[[year:]month:]day:]hour:minute | -bn]
             [-J job_name | -J %slot_limit | -Jn]

@@ -25,7 +25,7 @@ import (
 const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K | -I | -Ip | -Is | -IX] [-XF] [-B] [-N] [-r | -rn] [-n min[,max]]
              [-R "res_req"] ... [-q queue_name] [-m host_name] [-P project_name]
              [-J job_name | -J "job_name[first-last:step]%slot_limit"]
-             [-W [hour:]minute] [-We [hour:]minute] [-c [hour:]minute]
+             [-W [hour:]minute[/host_name | /host_model]] [-We [hour:]minute] [-c [hour:]minute]
              [-M mem_limit]
              [-b [[[year:]month:]day:]hour:minute]
              [-w 'dependency_expression' [-ti]] [-U reservation_ID]

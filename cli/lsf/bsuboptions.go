@@ -69,7 +69,14 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 		if !opts.Has(l.option) {
 			continue
 		}
-		seconds, err := runLimit(l.option, opts.Last(l.option))
+		text := opts.Last(l.option)
+		if limit, host, named := strings.Cut(text, "/"); named && l.option == "W" {
+			if text = limit; host == "" || strings.ContainsAny(host, "/ ") {
+				return badOption(l.option, opts.Last(l.option), "[hour:]minute[/host_name | /host_model]")
+			}
+			s.set(lsf.JobReference, "", host)
+		}
+		seconds, err := runLimit(l.option, text)
 		if err != nil {
 			return err
 		}
@@ -98,7 +105,7 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 // runLimit reads [hour:]minute of an option.
 func runLimit(option, text string) (seconds int64, err error) {
 	if strings.Contains(text, "/") {
-		return 0, rejected("option -" + option + " with a host is not supported: limits are not scaled by the speed of hosts")
+		return 0, rejected("option -" + option + " with a host is not supported: run limits alone are scaled by the speed of hosts")
 	}
 	hours, minutes, both := strings.Cut(text, ":")
 	if !both {

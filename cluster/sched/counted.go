@@ -78,7 +78,7 @@ func (c *cycle) promisedOf(e *Explanation, j *state.Job) {
 		e.Reason = because(state.WaitTop).Text()
 	}
 	for _, l := range c.offers(j) {
-		for _, h := range c.whole(l.Queue).During(c.now, c.future.end(j, walltime(j)).expected) {
+		for _, h := range c.whole(l.Queue).During(c.now, c.future.end(j, c.planner.rows.walltime(j)).expected) {
 			if h.Kind != calendar.Top || h.Items[0].Resource != l.Resource {
 				continue
 			}

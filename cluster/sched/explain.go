@@ -82,7 +82,7 @@ func Explain(v *state.View, j *state.Job, loads *Loads) *Explanation {
 	if e.Shut = c.notFor(j); e.Shut == nil {
 		e.Shut = behind(v, j)
 	}
-	placed, ok, fits := c.placeBeside(j, cl, walltime(j))
+	placed, ok, fits := c.placeBeside(j, cl, c.planner.rows.walltime(j))
 	if ok {
 		if e.Shut == nil {
 			e.ExecVnode = placed.String()

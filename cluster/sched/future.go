@@ -15,6 +15,7 @@ type future struct {
 	view   *state.View
 	now    pbs.Time
 	kept   *kept
+	rows   *rows
 	pooled bool            // vnodes share amounts of others
 	begins []pbs.Time      // when reservations begin that do not have their vnodes yet, sorted
 	starts []pbs.Time      // when top jobs are to start, sorted
@@ -37,8 +38,8 @@ type conflict struct {
 }
 
 // newFuture returns what is known of times to come.
-func newFuture(k *kept, v *state.View, now pbs.Time) *future {
-	f := &future{view: v, now: now, kept: k}
+func newFuture(k *kept, v *state.View, now pbs.Time, rows *rows) *future {
+	f := &future{view: v, now: now, kept: k, rows: rows}
 	for range v.Sharers() {
 		f.pooled = true
 		break
@@ -85,7 +86,9 @@ func spanFrom(at, expected, long pbs.Time) span {
 }
 
 // end returns until when a job holds its vnodes that starts now and runs so long.
-func (f *future) end(j *state.Job, long pbs.Time) span { return spanFrom(f.now, expected(j), long) }
+func (f *future) end(j *state.Job, long pbs.Time) span {
+	return spanFrom(f.now, f.rows.expected(j), long)
+}
 
 // met counts the times at which something begins before a job is over.
 type met struct {

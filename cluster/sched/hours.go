@@ -29,6 +29,7 @@ type hours struct {
 	days                    *attr.Hours   // nil: it is always prime time
 	zone                    *time.Location
 	closed                  map[pbs.QueueName]state.WaitCode
+	rows                    *rows
 }
 
 // settings are the attributes of the scheduler as they hold at a time.
@@ -167,7 +168,7 @@ func (h *hours) crosses(j *state.Job) state.WaitCode {
 	if h.begins == 0 && h.turns == 0 {
 		return 0
 	}
-	return h.crossesBy(j, h.now+expected(j))
+	return h.crossesBy(j, h.now+h.rows.expected(j))
 }
 
 // crossesBy is crosses for a job that runs from now until an end.

@@ -262,8 +262,8 @@ func (c *cycle) tryInside(j *state.Job, id pbs.JobID, cl *class, in *inside) boo
 		c.placed++
 		in.renew(c.future)
 		if placed, ok := in.world.placeFor(j, cl); ok {
-			in.take(c, j, placed, c.future.end(j, walltime(j)))
-			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, More: j.More(), ExecVnode: placed.String(), changes: c.shrunk(j, id, walltime(j))})
+			in.take(c, j, placed, c.future.end(j, c.planner.rows.walltime(j)))
+			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, More: j.More(), ExecVnode: placed.String(), changes: c.shrunk(j, id, c.planner.rows.walltime(j))})
 			c.planned(j)
 			return true
 		}

@@ -103,7 +103,7 @@ func (c *cycle) placeKept(j *state.Job, cl *class, long pbs.Time) (placed spec.E
 		if ok {
 			c.took(j, placed, cl)
 		}
-		if ok || fits || len(r.keeps) == 0 {
+		if ok || fits || len(r.keeps) == 0 || !c.planner.rows.all() {
 			return placed, ok, fits
 		}
 		r.failed[cl] = true
@@ -111,8 +111,10 @@ func (c *cycle) placeKept(j *state.Job, cl *class, long pbs.Time) (placed spec.E
 	if roomy, known := r.roomy[cl]; known && !roomy {
 		return nil, false, false
 	}
-	if _, r.roomy[cl] = r.real.fits(cl); !r.roomy[cl] {
-		return nil, false, false
+	if c.planner.rows.all() {
+		if _, r.roomy[cl] = r.real.fits(cl); !r.roomy[cl] {
+			return nil, false, false
+		}
 	}
 	if placed, ok = c.backfill(j, cl, long); ok {
 		return placed, true, true
@@ -127,7 +129,7 @@ func (c *cycle) backfill(j *state.Job, cl *class, long pbs.Time) (placed spec.Ex
 	if !known || !c.backfills(j.Queue) {
 		return nil, false
 	}
-	if least, tried := r.short[cl]; tried && runs >= least {
+	if least, tried := r.short[cl]; tried && runs >= least && c.planner.rows.all() {
 		return nil, false
 	}
 	lent := c.lendFor(runs)
@@ -143,7 +145,7 @@ func (c *cycle) backfill(j *state.Job, cl *class, long pbs.Time) (placed spec.Ex
 		}
 		c.withhold(k)
 	}
-	if !ok {
+	if !ok && c.planner.rows.all() {
 		r.short[cl] = runs
 	}
 	return placed, ok
@@ -213,7 +215,7 @@ func (c *cycle) backfills(queue pbs.QueueName) bool {
 
 // runtime returns for how long a job is taken to run, false if nobody knows (specification: reservation section 6.2).
 func (c *cycle) runtime(j *state.Job) (pbs.Time, bool) {
-	if long := walltime(j); long < unending {
+	if long := c.planner.rows.walltime(j); long < unending {
 		return long, true
 	}
 	if soft, ok := j.SoftSpan(0); ok {

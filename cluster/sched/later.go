@@ -111,7 +111,8 @@ type fitness func(w *world, at pbs.Time) bool
 // estimateBy is estimate by what goes through the times to come.
 func (c *cycle) estimateBy(j *state.Job, cl *class, since pbs.Time, ahead func(fitness) bool) (top, bool) {
 	var t top
-	long, likely, short := walltime(j), expected(j), least(j)
+	rows := c.planner.rows
+	long, likely, short := rows.walltime(j), rows.expected(j), rows.least(j)
 	offers := c.offers(j)
 	fits := func(w *world, at pbs.Time) bool {
 		if at < since {

@@ -30,7 +30,7 @@ func PlaceOne(v *state.View, j *state.Job, loads *Loads) (execVnode string, make
 		}
 		return "", nil, in.why(cl).wait.Text()
 	}
-	placed, ok, fits := c.placeBeside(j, cl, walltime(j))
+	placed, ok, fits := c.placeBeside(j, cl, c.planner.rows.walltime(j))
 	if ok {
 		return placed.String(), nil, ""
 	}

@@ -94,7 +94,7 @@ func (o *Outlook) cycle(about *state.Job) (*cycle, *class) {
 	for j, placed := range o.tops() {
 		if about == nil || j.ID != about.ID {
 			at := j.EstimatedStart()
-			until := spanFrom(at, expected(j), walltime(j))
+			until := spanFrom(at, o.planner.rows.expected(j), o.planner.rows.walltime(j))
 			c.keepRoom(top{j, at, until, placed})
 		}
 	}
@@ -146,8 +146,8 @@ func (c *cycle) fit(j *state.Job, cl *class) (Fit, bool) {
 	if cl.bad != "" {
 		return Fit{}, false
 	}
-	now := c.future.end(j, walltime(j))
-	if start, ok := c.hours.opens(j, c.now, least(j)); ok && start == c.now && c.hasWhole(c.offers(j), wholeWindow(c.now, now)) {
+	now := c.future.end(j, c.planner.rows.walltime(j))
+	if start, ok := c.hours.opens(j, c.now, c.planner.rows.least(j)); ok && start == c.now && c.hasWhole(c.offers(j), wholeWindow(c.now, now)) {
 		if placed, ok := c.free.findWithin(cl, &window{future: c.future, from: c.now, span: now}); ok {
 			return Fit{c.now, placed}, true
 		}

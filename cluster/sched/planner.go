@@ -127,7 +127,7 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) []line {
 	}
 	p.followSlots(v)
 	p.followRows(v)
-	p.all.rows = p.rows
+	p.all.rows, p.hours.rows = p.rows, p.rows
 	p.followLoad(v, now+p.ahead)
 	if now := newConsidered(set, p.all); !now.same(p.considered) {
 		p.considered = now
@@ -238,7 +238,7 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	p.scratch = p.all.copyTo(p.scratch)
 	p.scratch.watch, p.scratch.orderings = &p.taken, &orderings{of: p.all, list: map[string][]int{}}
 	clear(p.reasons)
-	f := newFuture(&p.kept, v, now)
+	f := newFuture(&p.kept, v, now, p.rows)
 	if v.ReservationCount() > 0 {
 		p.ready(v)
 	}

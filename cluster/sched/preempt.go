@@ -123,7 +123,7 @@ func (c *cycle) anyMayPreempt(queue pbs.QueueName) bool {
 
 // outlasted counts the top jobs that a job would delay if it got what they are to have.
 func (c *cycle) outlasted(j *state.Job) met {
-	return c.future.before(c.future.end(j, walltime(j)))
+	return c.future.before(c.future.end(j, c.planner.rows.walltime(j)))
 }
 
 // overcome preempts by the first method that helps the job. Those that must go, go in any case;
@@ -294,7 +294,7 @@ func (c *cycle) release(w *world, v *victim, method int) {
 // findFor finds room for the job for which others are to be preempted, for as long as it runs.
 func (c *cycle) findFor(w *world, cl *class) (placed spec.ExecVnode, ok bool) {
 	j := c.preemption.preemptor
-	win := c.future.window(c.future.end(j, walltime(j)))
+	win := c.future.window(c.future.end(j, c.planner.rows.walltime(j)))
 	w.within(win, func() { placed, ok = w.find(cl) })
 	return placed, ok
 }

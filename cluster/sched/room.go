@@ -13,6 +13,20 @@ import (
 
 // hasRoom reports whether placeBeside would place a job, and takes nothing.
 func (c *cycle) hasRoom(j *state.Job, cl *class, long pbs.Time) bool {
+	rows := c.planner.rows
+	if !rows.scales(j) {
+		return c.hasRoomOver(j, cl, long)
+	}
+	for as := range rows.paced(j) {
+		if c.hasRoomOver(as, cl, walltime(as)) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasRoomOver is hasRoom for a job that may run so long wherever it is.
+func (c *cycle) hasRoomOver(j *state.Job, cl *class, long pbs.Time) bool {
 	if c.roomBesideTops(j, cl, long) {
 		return true
 	}

@@ -76,13 +76,13 @@ func (c *cycle) overReserved(j *state.Job) (state.Wait, bool) {
 	if holds == nil || j.Reservation != "" {
 		return state.Wait{}, false
 	}
-	return holds.Short(c.now, c.now+walltime(j), j.Resources)
+	return holds.Short(c.now, c.now+c.planner.rows.walltime(j), j.Resources)
 }
 
 // plannedShared counts a job that is about to start.
 func (c *cycle) plannedShared(j *state.Job) {
 	if holds := c.sharedHolds(); holds != nil && j.Reservation == "" {
-		holds.Add(c.now, c.now+walltime(j), j.Resources)
+		holds.Add(c.now, c.now+c.planner.rows.walltime(j), j.Resources)
 	}
 }
 

@@ -67,7 +67,7 @@ func (c *cycle) placeShrunk(j *state.Job, cl *class) (placed string, long pbs.Ti
 
 // longest returns for how long a job runs that starts now and is not made shorter for anybody.
 func (c *cycle) longest(j *state.Job) pbs.Time {
-	long := walltime(j)
+	long := c.planner.rows.walltime(j)
 	if _, _, may := shrinks(j); may {
 		if until := c.hours.until(j); until != 0 {
 			long = min(long, until-c.now)

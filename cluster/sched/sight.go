@@ -74,7 +74,8 @@ func (c *cycle) look(e *Explanation, j *state.Job, cl *class, s *sight) {
 	if unit != cl {
 		e.Chunks = cl.total()
 	}
-	now, long := &window{from: c.now, span: spanFrom(c.now, expected(j), walltime(j)), whole: true}, lengths{expected(j), walltime(j)}
+	rows := c.planner.rows
+	now, long := &window{from: c.now, span: spanFrom(c.now, rows.expected(j), rows.walltime(j)), whole: true}, lengths{rows.expected(j), rows.walltime(j)}
 	for h := range s.world.hosts {
 		at := s.spot(unit, h)
 		switch {

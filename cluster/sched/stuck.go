@@ -304,9 +304,9 @@ func (c *cycle) allTooLong(l line) bool {
 type lengths struct{ expected, most pbs.Time }
 
 // least notes one more job.
-func (l lengths) least(j *state.Job) lengths {
-	most := leastTime(j)
-	return lengths{min(l.expected, most, expected(j)), min(l.most, most)}
+func (l lengths) least(j *state.Job, rows *rows) lengths {
+	most := rows.shortest(j)
+	return lengths{min(l.expected, most, rows.expected(j)), min(l.most, most)}
 }
 
 // endOfAll returns until when jobs run that start now.
@@ -318,18 +318,10 @@ func (p *Planner) shortest(v *state.View, l line) lengths {
 	if !cl.timed {
 		cl.timed, cl.shortest = true, lengths{unending, unending}
 		for j := range v.JobsOf(l.of) {
-			cl.shortest = cl.shortest.least(j)
+			cl.shortest = cl.shortest.least(j, p.rows)
 		}
 	}
 	return cl.shortest
-}
-
-// leastTime returns for how long a job runs at least that starts.
-func leastTime(j *state.Job) pbs.Time {
-	if least, _, ok := shrinks(j); ok {
-		return least
-	}
-	return walltime(j)
 }
 
 // followTimes keeps what is known of the lengths of jobs: those that have come or changed since may be shorter.
@@ -347,7 +339,7 @@ func (p *Planner) followTimes(v *state.View) {
 			k := p.key(j.SchedSelect, place, j.Queue)
 			k.more = j.More()
 			if cl := p.classes[k]; cl != nil && cl.timed {
-				cl.shortest = cl.shortest.least(j)
+				cl.shortest = cl.shortest.least(j, p.rows)
 			}
 		}
 	}

@@ -73,8 +73,8 @@ func (r *reserving) slimmed(cl *class, m mode) *class {
 func (c *cycle) planFor(w *waiter, cl *class, m mode) bool {
 	r := c.reserving
 	slim := r.slimmed(cl, m)
-	long, known := c.runtime(w.job)
-	until := func(at pbs.Time) pbs.Time {
+	until := func(j *state.Job, at pbs.Time) pbs.Time {
+		long, known := c.runtime(j)
 		if !known {
 			return foreverMore
 		}
@@ -82,13 +82,14 @@ func (c *cycle) planFor(w *waiter, cl *class, m mode) bool {
 	}
 	found := false
 	ahead := c.shifts()
-	c.instants(func(at pbs.Time, now *world) bool {
-		taken := r.holds(now, at, until(at), known && c.backfills(w.job.Queue))
+	fits := func(j *state.Job, at pbs.Time, now *world) bool {
+		end := until(j, at)
+		taken := r.holds(now, at, end, end < foreverMore && c.backfills(j.Queue))
 		now.lower(r, taken, -1)
 		r.countPlans(now, 1)
 		var win *window
 		if ahead {
-			win = &window{future: c.future, from: at, span: span{until(at), until(at)}}
+			win = &window{future: c.future, from: at, span: span{end, end}}
 		}
 		placed, ok := now.findWithin(slim, win)
 		now.lower(r, taken, 1)
@@ -99,9 +100,21 @@ func (c *cycle) planFor(w *waiter, cl *class, m mode) bool {
 		found = true
 		c.promisePlan(w, cl, m, wholeSecond(at), placed, now)
 		return true
+	}
+	rows := c.planner.rows
+	c.instants(func(at pbs.Time, now *world) bool {
+		if !rows.scales(w.job) {
+			return fits(w.job, at, now)
+		}
+		for as := range rows.paced(w.job) {
+			if fits(as, at, now) {
+				return true
+			}
+		}
+		return false
 	})
 	if !found {
-		r.unready[lot{cl, w.job.Queue}] = until(0)
+		r.unready[lot{cl, w.job.Queue}] = until(w.job, 0)
 	}
 	return found
 }

@@ -56,22 +56,6 @@ func walltime(j *state.Job) pbs.Time {
 	return state.Span(q.Int())
 }
 
-// least returns for how long a job has to run that is to start: as long as is expected, or as short as it may be made.
-func least(j *state.Job) pbs.Time {
-	if short, _, ok := shrinks(j); ok {
-		return min(short, expected(j))
-	}
-	return expected(j)
-}
-
-// expected returns how long a job that is to start is expected to run.
-func expected(j *state.Job) pbs.Time {
-	if soft, ok := j.SoftSpan(0); ok {
-		return soft
-	}
-	return walltime(j)
-}
-
 // endOf returns when a running job is expected to end.
 func endOf(j *state.Job, now pbs.Time) pbs.Time {
 	since := j.RunningSince(now)
@@ -92,6 +76,21 @@ func lastEnd(j *state.Job, now pbs.Time) pbs.Time {
 // placeBeside gives the class vnodes for a job of it that runs so long, such that no top job is delayed; fits
 // reports whether there was room but for them.
 func (c *cycle) placeBeside(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
+	rows := c.planner.rows
+	if !rows.scales(j) {
+		return c.placeOver(j, cl, long)
+	}
+	for as := range rows.paced(j) {
+		where, has, could := c.placeOver(as, cl, walltime(as))
+		if fits = fits || could; has || !could {
+			return where, has, fits
+		}
+	}
+	return nil, false, fits
+}
+
+// placeOver is placeBeside for a job that may run so long wherever it is.
+func (c *cycle) placeOver(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
 	if c.reserving == nil {
 		return c.placeBesideTops(j, cl, long)
 	}
@@ -118,7 +117,7 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 
 // waitBeyond is wait for a job that would run on into a time that is not for it.
 func (c *cycle) waitBeyond(j *state.Job, cl *class, why state.Wait) {
-	if _, ok := c.hours.opens(j, c.now, least(j)); !ok || c.order.shares.denies(j) || c.low() || c.adrift == mostHopeless {
+	if _, ok := c.hours.opens(j, c.now, c.planner.rows.least(j)); !ok || c.order.shares.denies(j) || c.low() || c.adrift == mostHopeless {
 		return
 	}
 	if c.hasTurn(j, cl) && !c.top(j, cl, why) {

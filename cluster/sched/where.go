@@ -246,6 +246,10 @@ type leftOfServer struct {
 type rows struct {
 	config *lsf.Config
 	byName map[string]lsf.Host
+
+	speeds  []lsf.Thousandths // by which hosts differ, the slowest first; none: run limits are the same on all
+	seen    *world            // of which they are
+	slowest lsf.Thousandths   // slower hosts are closed for now; 0: none is
 }
 
 // of returns what is said of a host.
@@ -260,14 +264,21 @@ func (r *rows) of(host pbs.HostName) lsf.Host {
 func (p *Planner) followRows(v *state.View) {
 	config := &v.Reconfigured().Config
 	if p.rows != nil && p.rows.config == config {
+		if p.rows.seen != p.all && p.rows.followSpeeds(p.all) {
+			p.renew()
+		}
 		return
 	}
+	before := p.rows
 	if p.rows != nil && !(reflect.DeepEqual(p.rows.config.HostGroups, config.HostGroups) && reflect.DeepEqual(p.rows.config.Units, config.Units)) {
 		p.renew() // classes know their hosts
 	}
 	p.rows = &rows{config: config, byName: make(map[string]lsf.Host, len(config.Hosts))}
 	for _, h := range config.Hosts {
 		p.rows.byName[h.Name] = h
+	}
+	if p.rows.followSpeeds(p.all) || before != nil && len(before.speeds) > 0 {
+		p.renew() // classes know for how long their jobs run
 	}
 	p.given.lost = true // whoever selects hosts by what they are may have room now
 }

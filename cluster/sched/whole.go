@@ -78,7 +78,7 @@ func (c *cycle) lasts(j *state.Job) span {
 	if j.Suspended() {
 		return spanFrom(c.now, leftExpected(j, c.now), leftOf(j, c.now))
 	}
-	return c.future.end(j, walltime(j))
+	return c.future.end(j, c.planner.rows.walltime(j))
 }
 
 // countsIn reports whether a job has of what a queue has, or the server: jobs of reservations have of the share of those.
@@ -150,7 +150,7 @@ func (c *cycle) overPromised(j *state.Job) bool {
 	if !c.wholes.promised {
 		return false
 	}
-	win := wholeWindow(c.now, c.future.end(j, walltime(j)))
+	win := wholeWindow(c.now, c.future.end(j, c.planner.rows.walltime(j)))
 	if len(c.tops) > 0 && !c.backfills(j.Queue) {
 		win.expected = calendar.Forever
 	}

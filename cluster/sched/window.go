@@ -302,6 +302,9 @@ func (c *cycle) conflicts(j *state.Job, cl *class, end span) bool {
 		return false
 	}
 	c.free.undo(now)
+	if !c.planner.rows.all() {
+		return true // what is said, and known of the class, is of all hosts
+	}
 	why := c.reserved(cl)
 	if c.future.before(end).jobs > 0 {
 		why = because(state.WaitTop)

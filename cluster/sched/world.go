@@ -166,7 +166,7 @@ func (w *world) takesHost(vn *state.Vnode) bool {
 
 // open reports whether the class may use the node.
 func (w *world) open(n *node, c *class) bool {
-	if !n.usable || w.hosts[n.host].shut || !w.lets(n, c) || slices.Contains(w.avoid, n.vnode.Host) {
+	if !n.usable || w.hosts[n.host].shut || !w.lets(n, c) || slices.Contains(w.avoid, n.vnode.Host) || w.rows.tooSlow(n.vnode.Host) {
 		return false
 	}
 	if n.mine == w.tried {

@@ -114,11 +114,14 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if err := mayChange(p, j, typeAlter); err != nil {
 			return nil, err
 		}
+		if changes, err = countedAgain(p.view, j, changes, r.Msg.GetLsf()); err != nil {
+			return nil, err
+		}
 		direct := changes // but for what a requirement makes of itself
 		if changes, err = requiredAgain(p.view, j, changes, r.Msg.GetLsf()); err != nil {
 			return nil, err
 		}
-		if err := mayRaise(p, j, direct); err != nil {
+		if err := mayRaise(p, j, direct, r.Msg.GetLsf()); err != nil {
 			return nil, err
 		}
 		if changes, err = p.boundEstimate(j, changes, r.Msg.GetLsf()); err != nil {

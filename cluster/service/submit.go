@@ -141,6 +141,9 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	if list, err = required(p.view, queue, list, false, p.user.Host); err != nil {
 		return nil, err
 	}
+	if list, err = counted(p.view, list); err != nil {
+		return nil, err
+	}
 	account, err := b.account(ctx, p.user)
 	if err != nil {
 		return nil, err

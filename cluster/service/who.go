@@ -154,13 +154,16 @@ func runsOn(v *state.View, j *state.Job, host pbs.HostName) bool {
 }
 
 // mayRaise refuses to an owner more of a resource than his running job was to have: others were placed by that.
-func mayRaise(p person, j *state.Job, changes []command.AttrChange) error {
+func mayRaise(p person, j *state.Job, changes []command.AttrChange, bmod bool) error {
 	if p.perm >= attr.Operator || !j.Live() {
 		return nil
 	}
 	for _, ch := range changes {
 		def, known := p.view.Resource(ch.Entry.Resource)
 		had, limited := j.Resources.Get(ch.Entry.Resource)
+		if bmod {
+			had, limited = saidBefore(p.view, j, changes, ch.Entry.Resource)
+		}
 		if ch.Entry.Name != "Resource_List" || !known || !limited {
 			continue
 		}

@@ -127,6 +127,8 @@ func jobRows() []row {
 		set("lsf_resreq", Text, parseRequirement),
 		set("lsf_slots", Text, parseSlots),
 		set("lsf_app", Text, nil),
+		set("lsf_host_spec", Text, nil),
+		shown("lsf_run_limit", Text),
 		shown("lsf_combined", Text),
 		shown("lsf_select", Text),
 		shown("lsf_queue_select", Text),

@@ -150,7 +150,11 @@ func withinBounds(tx *state.Tx, q *state.Queue, j *state.Job, compared func(reso
 				continue
 			}
 			for _, name := range boundedBy(j, limit.Name) {
-				if asked, ok := j.Resources.Get(name); ok && compared(name) && beyond(def, asked, limit.Value, bound.wrong) {
+				asked, ok := j.Resources.Get(name)
+				if name == "walltime" && ok && compared(name) {
+					asked = inReference(tx, j, asked)
+				}
+				if ok && compared(name) && beyond(def, asked, limit.Value, bound.wrong) {
 					return pbs.Refuse(pbs.ResourceLimit)
 				}
 			}

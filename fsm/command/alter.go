@@ -81,6 +81,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			structural, next.Defaults = true, withoutName(next.Defaults, ch.Entry.Resource)
 		}
 	}
+	again := repaced(&next, c.Changes, c.LSF)
 	usage := c.Usage && j.Live()
 	switch {
 	case usage:
@@ -92,6 +93,9 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if err := recomplete(tx, j, &next, c.Changes); err != nil {
 			return err
 		}
+	}
+	if again {
+		pace(tx, &next)
 	}
 	if err := checkArray(j, &next); err != nil {
 		return err
@@ -157,7 +161,7 @@ func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
 // whatever the job came by (specification: reservation section 2.9).
 func alterableWhileRunning(byLSF bool, e attr.Entry) bool {
 	switch {
-	case e.Name == "Resource_List" && e.Resource == lsf.MemoryLimit:
+	case e.Name == lsf.JobReference, e.Name == "Resource_List" && e.Resource == lsf.MemoryLimit:
 		return byLSF
 	case e.Name == "Resource_List":
 		return slices.Contains([]string{"walltime", "cput", "soft_walltime"}, e.Resource)

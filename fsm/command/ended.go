@@ -236,6 +236,7 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	noteHalted(tx, j)
 	wholeAgain(j, tx)
 	unchoose(tx, j)
+	unpace(j)
 	bind(tx, j)
 	j.Run = nil
 	j.Substate, j.Comment, j.Eligible = pbs.SubQueued, comment, m.At

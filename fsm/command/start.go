@@ -69,6 +69,9 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err := c.alter(tx, m, &next); err != nil { // its walltime says what of reservations it would reach into
 		return err
 	}
+	if !repaced(&next, c.Changes, false) {
+		pace(tx, &next)
+	}
 	next.Run.Fades = fades(tx, &next)
 	if err := assign(tx, &next); err != nil {
 		return err

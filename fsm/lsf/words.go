@@ -29,7 +29,7 @@ var Terms = []Word{
 	{"`rusage[r=v]` of the cluster", "`Resource_List.r`", "a resource without the flag `h`"},
 	{"`-R` string", "job attribute `lsf_resreq`", "`qstat -f` shows it"},
 	{"`-app`", "job attribute `lsf_app`", "an application of lsb.applications"},
-	{"`-W`", "`Resource_List.walltime`", "minutes, or hours:minutes"},
+	{"`-W`", "`Resource_List.walltime`", "minutes, or hours:minutes; `/HOST` is the job attribute `lsf_host_spec`, and of a run `lsf_run_limit` what was said, where its hosts have made another limit of it"},
 	{"`-We`", "`Resource_List.soft_walltime`", "where no run limit says it"},
 	{"`-M`", "`Resource_List.pmem`", "of each process"},
 	{"`-m host`", "`host=` in each chunk", "of several hosts: `lsf_select`, and the job attribute `lsf_asked_hosts`; of groups, and of hosts that are preferred, that alone"},

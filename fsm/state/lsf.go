@@ -5,6 +5,7 @@ import (
 
 	"rampart/fsm/attr"
 	"rampart/fsm/lsf"
+	"rampart/fsm/pbs"
 )
 
 // LSF is what badmin reconfig has read last: there is one record of it, or none.
@@ -139,4 +140,21 @@ func (t *tables) FreeOfServer(name string) (left int64, ok bool) {
 	}
 	used, _ := t.assignedWhole().Get(name)
 	return def.Measure(value) - def.Measure(used), true
+}
+
+// RunReference returns the host or model by which run limits of LSF's count that name none (specification: reservation section 6.2).
+func (t *tables) RunReference() string {
+	there := func(host string) bool {
+		for range t.VnodesOf(pbs.HostName(host)) {
+			return true
+		}
+		return false
+	}
+	return t.LSF().Reference(there, func(yield func(string) bool) {
+		for v := range t.Vnodes() {
+			if !yield(string(v.Host)) {
+				return
+			}
+		}
+	})
 }
