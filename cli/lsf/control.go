@@ -87,7 +87,7 @@ func (s *session) stop(ctx context.Context, j job) error {
 		_, err := s.batch.Hold(ctx, connect.NewRequest(&api.HoldRequest{Job: j.Name, Holds: "u"}))
 		return err
 	}
-	_, err := s.batch.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: j.Name, Signal: "suspend"}))
+	_, err := s.batch.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: j.Name, Signal: "suspend", Lsf: true}))
 	return err
 }
 
@@ -97,7 +97,7 @@ func (s *session) resume(ctx context.Context, j job) error {
 		_, err := s.batch.Release(ctx, connect.NewRequest(&api.ReleaseRequest{Job: j.Name, Holds: "u"}))
 		return err
 	}
-	_, err := s.batch.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: j.Name, Signal: "resume"}))
+	_, err := s.batch.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: j.Name, Signal: "resume", Lsf: true}))
 	return err
 }
 

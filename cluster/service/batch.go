@@ -198,10 +198,10 @@ func (b *Batch) Delete(ctx context.Context, r *connect.Request[api.DeleteRequest
 }
 
 // Rerun ends the run of a job and queues it again: qrerun, and brequeue, which LSF lets the owner do with any job
-// of his. It answers when the job is queued.
+// of his: what the job came by does not matter. It answers when the job is queued.
 func (b *Batch) Rerun(ctx context.Context, r *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error) {
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
-		anyway := r.Msg.GetAnyway() && byLSF(j)
+		anyway := r.Msg.GetAnyway()
 		if p.perm < attr.Operator && !(anyway && p.owns(j)) {
 			return nil, denyJob(p, j, typeRerun)
 		}

@@ -124,23 +124,26 @@ func TestSubmit_QueueRequirement(t *testing.T) {
 	}
 }
 
-// LSF lets the owner of a job suspend it; PBS does not, nor does anybody else's owner.
+// By LSF's rules the owner of a job suspends it, by PBS's he does not, whatever the job came by; nor does anybody else's owner.
 func TestSuspend_ByTheOwner(t *testing.T) {
 	b := newBench(t)
 	b.host("hosta", "hosta")
-	lsf, other := b.mustSubmit("ann@hosta", set("lsf_resreq", "select[type==any]")), b.mustSubmit("ann@hosta")
+	jobs := []string{b.mustSubmit("ann@hosta", set("lsf_resreq", "select[type==any]")), b.mustSubmit("ann@hosta")}
 	for _, c := range []struct {
-		who, job, signal string
-		denied           bool
+		who, signal string
+		lsf, denied bool
 	}{
-		{"ann@hosta", lsf, "suspend", false},
-		{"ann@hosta", lsf, "admin-suspend", true},
-		{"bob@hosta", lsf, "suspend", true},
-		{"ann@hosta", other, "suspend", true},
+		{"ann@hosta", "suspend", true, false},
+		{"ann@hosta", "admin-suspend", true, true},
+		{"bob@hosta", "suspend", true, true},
+		{"ann@hosta", "suspend", false, true},
+		{"ann@hosta", "resume", false, true},
 	} {
-		_, err := b.Batch.Signal(b.as(c.who), request(&api.SignalRequest{Job: c.job, Signal: c.signal}, ""))
-		if denied := errors.Is(err, pbs.Refuse(pbs.Unauthorized)); denied != c.denied {
-			t.Errorf("%s %s of %s: %v", c.who, c.signal, c.job, err)
+		for _, job := range jobs {
+			_, err := b.Batch.Signal(b.as(c.who), request(&api.SignalRequest{Job: job, Signal: c.signal, Lsf: c.lsf}, ""))
+			if denied := errors.Is(err, pbs.Refuse(pbs.Unauthorized)); denied != c.denied {
+				t.Errorf("%s %s of %s, by LSF's rules: %t: %v", c.who, c.signal, job, c.lsf, err)
+			}
 		}
 	}
 }

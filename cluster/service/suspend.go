@@ -20,7 +20,7 @@ import (
 const confirmWithin = 5 * time.Second
 
 // suspend suspends or resumes a job: qsig -s suspend and its kin, which are for Operators
-// and Managers only. It waits for the mom, so that what is suspended is seen to be.
+// and Managers only, and bstop and bresume. It waits for the mom, so that what is suspended is seen to be.
 func (b *Batch) suspend(ctx context.Context, r *connect.Request[api.SignalRequest]) error {
 	for {
 		err := b.suspendNow(ctx, r)
@@ -43,7 +43,7 @@ func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalReq
 		if err != nil {
 			return nil, err
 		}
-		if p.perm < attr.Operator && !maySuspend(p, j, r.Msg.GetSignal()) {
+		if p.perm < attr.Operator && !maySuspend(p, j, r.Msg) {
 			return nil, denyJob(p, j, typeSignal)
 		}
 		if j.LastRun().Release != nil { // its assignment is about to change
@@ -58,10 +58,10 @@ func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalReq
 	return err
 }
 
-// maySuspend reports whether the owner of a job may suspend and resume it: LSF lets him (bstop, bresume), so he
-// may with a job that came by bsub. What an operator has suspended by admin-suspend stays suspended.
-func maySuspend(p person, j *state.Job, signal string) bool {
-	return byLSF(j) && p.owns(j) && (signal == command.Suspend || signal == command.Resume)
+// maySuspend reports whether somebody who is no operator may suspend and resume a job: LSF lets its owner (bstop, bresume), whatever the
+// job came by (specification: reservation section 10.5). What an operator has suspended by admin-suspend stays suspended.
+func maySuspend(p person, j *state.Job, r *api.SignalRequest) bool {
+	return r.GetLsf() && p.owns(j) && (r.GetSignal() == command.Suspend || r.GetSignal() == command.Resume)
 }
 
 // awaitOrder waits until the mom has confirmed an order, but not for ever.

@@ -743,6 +743,7 @@ type SignalRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	Signal        string                 `protobuf:"bytes,2,opt,name=signal,proto3" json:"signal,omitempty"` // name with or without SIG, or a number
+	Lsf           bool                   `protobuf:"varint,3,opt,name=lsf,proto3" json:"lsf,omitempty"`      // by LSF's rules, as bstop and bresume, whatever the job came by: its owner may suspend and resume it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -789,6 +790,13 @@ func (x *SignalRequest) GetSignal() string {
 		return x.Signal
 	}
 	return ""
+}
+
+func (x *SignalRequest) GetLsf() bool {
+	if x != nil {
+		return x.Lsf
+	}
+	return false
 }
 
 type SignalReply struct {
@@ -1031,7 +1039,7 @@ type RerunRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	Force         bool                   `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
-	Anyway        bool                   `protobuf:"varint,3,opt,name=anyway,proto3" json:"anyway,omitempty"` // brequeue: of a job that came by bsub also by its owner, and though it is not rerunnable
+	Anyway        bool                   `protobuf:"varint,3,opt,name=anyway,proto3" json:"anyway,omitempty"` // by LSF's rules, as brequeue, whatever the job came by: also by its owner, and though it is not rerunnable
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3794,10 +3802,11 @@ const file_batch_proto_rawDesc = "" +
 	"\x0eReleaseRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05holds\x18\x02 \x01(\tR\x05holds\"\x0e\n" +
-	"\fReleaseReply\"9\n" +
+	"\fReleaseReply\"K\n" +
 	"\rSignalRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x16\n" +
-	"\x06signal\x18\x02 \x01(\tR\x06signal\"\r\n" +
+	"\x06signal\x18\x02 \x01(\tR\x06signal\x12\x10\n" +
+	"\x03lsf\x18\x03 \x01(\bR\x03lsf\"\r\n" +
 	"\vSignalReply\"S\n" +
 	"\x13ReleaseNodesRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x16\n" +
