@@ -9,11 +9,11 @@ import (
 	"rampart/chaos/load"
 )
 
-// Early are the kinds of commands that come while a cluster starts: the leader dies at
+// Early returns the kinds of commands that come while a cluster starts: the leader dies at
 // one and is started again, before anybody submits.
 func Early() []string { return []string{"InitCluster", "PutReplica", "RaiseLevel"} }
 
-// Later are the kinds that come under load, by themselves or since the world provokes
+// Later returns the kinds that come under load, by themselves or since the world provokes
 // them.
 func Later() []string {
 	return []string{
@@ -28,7 +28,7 @@ func Later() []string {
 	}
 }
 
-// Ambushes are the scenarios in which a leader is killed when it has applied a command of
+// Ambushes returns the scenarios in which a leader is killed when it has applied a command of
 // a kind and nobody else knows that it is committed: one for each kind (L1, L6, L8, L9).
 func Ambushes() []Scenario {
 	var all []Scenario

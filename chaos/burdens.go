@@ -33,7 +33,7 @@ func Burdens() []Scenario {
 	return all
 }
 
-// burdened is a scenario of jobs on hosts that are busy at times.
+// burdened returns a scenario of jobs on hosts that are busy at times.
 func burdened(name string, faults ...fault.Step) Scenario {
 	s := usual(name)
 	s.World.Busy = true

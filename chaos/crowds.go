@@ -6,7 +6,7 @@ import (
 	"rampart/chaos/fault"
 )
 
-// Crowds are the experiments with more than three replicas, of which as many die at once as
+// Crowds returns the experiments with more than three replicas, of which as many die at once as
 // may: the others go on without them.
 func Crowds() []Scenario {
 	return []Scenario{
@@ -15,7 +15,7 @@ func Crowds() []Scenario {
 	}
 }
 
-// crowd is a scenario in which the leader and some followers die at one moment, and again.
+// crowd returns a scenario in which the leader and some followers die at one moment, and again.
 func crowd(name string, servers, followers int) Scenario {
 	s := usual(name)
 	s.World.Servers = servers

@@ -7,7 +7,7 @@ import (
 	"rampart/chaos/fault"
 )
 
-// Disasters are the scenarios in which a majority of the replicas is lost with its disks, and
+// Disasters returns the scenarios in which a majority of the replicas is lost with its disks, and
 // the cluster is recovered with what is left. Where the last quorum held a survivor nothing
 // that was acknowledged may be missing (L1), and every law holds across it; where it did not,
 // the laws hold for all that the lost entries do not tell of.

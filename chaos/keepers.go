@@ -24,7 +24,7 @@ func Keepers() []Scenario {
 	}
 }
 
-// keeper is a scenario of jobs that keep what is free.
+// keeper returns a scenario of jobs that keep what is free.
 func keeper(name string, faults ...fault.Step) Scenario {
 	s := usual(name)
 	s.World.Keeps = true

@@ -8,7 +8,7 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// LargeScripts are the experiments with scripts that are too large for the log: whoever lacks
+// LargeScripts returns the experiments with scripts that are too large for the log: whoever lacks
 // one fetches it, each job runs its own, and at the end none is left behind.
 func LargeScripts() []Scenario {
 	at := func(s float64, k fault.Kind, t fault.Target) fault.Step {

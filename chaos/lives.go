@@ -17,7 +17,7 @@ type lifeStep struct {
 	does       []string   // what moms call each other by (methods of the Sister service), and tell the servers, at it
 }
 
-// lifeSteps are all steps at which a leader, a mother superior and a sister are lost.
+// lifeSteps returns all steps at which a leader, a mother superior and a sister are lost.
 func lifeSteps() []lifeStep {
 	return []lifeStep{
 		{"it is given to its hosts", world.LifeGiven, fault.Topple, fault.Exile, []string{"Join", "Prologue"}},
@@ -59,7 +59,7 @@ func Lives() []Scenario {
 	return all
 }
 
-// living is a scenario of three moms under jobs most of which are over two of them, and are asked for what
+// living returns a scenario of three moms under jobs most of which are over two of them, and are asked for what
 // brings about a step.
 func living(name, step string) Scenario {
 	s := usual(name)

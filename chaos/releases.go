@@ -47,7 +47,7 @@ func Releases() []Scenario {
 	return all
 }
 
-// releasing is a scenario of three moms under jobs most of which are over several of them, and
+// releasing returns a scenario of three moms under jobs most of which are over several of them, and
 // often asked to give them back.
 func releasing(name string) Scenario {
 	s := usual(name)

@@ -51,14 +51,14 @@ func Reservations() []Scenario {
 	}
 }
 
-// reserving is a scenario of reservations.
+// reserving returns a scenario of reservations.
 func reserving(name string, faults ...fault.Step) Scenario {
 	s := underReservations(name)
 	s.Faults, s.Checks = faults, append(s.Checks, check.Reserved, check.Denied)
 	return s
 }
 
-// underReservations is a scenario with what clients ask for.
+// underReservations returns a scenario with what clients ask for.
 func underReservations(name string) Scenario {
 	s := usual(name)
 	s.World.Moms, s.Load.Ops, s.Load.Pause, s.Load.Lasting = 3, 38, 700*time.Millisecond, 5

@@ -12,7 +12,7 @@ import (
 // A reservedStep is a step in the life of a reservation at which the leader dies.
 type reservedStep struct{ when, trap string }
 
-// reservedSteps are all of them.
+// reservedSteps returns all of them.
 func reservedSteps() []reservedStep {
 	return []reservedStep{
 		{"it is submitted", world.ReservationAsked},

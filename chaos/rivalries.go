@@ -29,7 +29,7 @@ func Rivalries() []Scenario {
 	return all
 }
 
-// rivalry is a scenario of jobs that preempt each other.
+// rivalry returns a scenario of jobs that preempt each other.
 func rivalry(name, restrict string, faults ...fault.Step) Scenario {
 	s := usual(name)
 	s.World.Restrict, s.World.Express = restrict, true

@@ -45,7 +45,7 @@ type Options struct {
 // linkDelay makes time pass with every message, so that what came first is known.
 const linkDelay = 500 * time.Microsecond
 
-// budget is how long the nth client waits for an answer: the first ones are less
+// budget returns how long the nth client waits for an answer: the first ones are less
 // patient than a failover takes, so that some answers are lost.
 func budget(n int) time.Duration { return 300 * time.Millisecond << (3 * n) }
 

@@ -9,7 +9,7 @@ import (
 	"rampart/chaos/world"
 )
 
-// Scenarios are the experiments that have names.
+// Scenarios returns the experiments that have names.
 func Scenarios() []Scenario {
 	at := func(s float64, k fault.Kind, t fault.Target) fault.Step {
 		return fault.Step{At: time.Duration(s * float64(time.Second)), Kind: k, Target: t}
@@ -70,7 +70,7 @@ func Scenarios() []Scenario {
 	return append(all, Ambushes()...)
 }
 
-// usual is a scenario without faults.
+// usual returns a scenario without faults.
 func usual(name string) Scenario {
 	return Scenario{
 		Name:  name,

@@ -32,7 +32,7 @@ func Sicknesses() []Scenario {
 	return all
 }
 
-// sickness is a scenario of three moms of which some fall sick.
+// sickness returns a scenario of three moms of which some fall sick.
 func sickness(name string) Scenario {
 	s := usual(name)
 	s.World.Moms, s.For = 3, 18*time.Second

@@ -12,7 +12,7 @@ import (
 // siegeFence is the shortest fence that there is.
 const siegeFence = 30 * time.Second
 
-// besieged is a scenario for fences: many jobs run for longer than one, some must not run
+// besieged returns a scenario for fences: many jobs run for longer than one, some must not run
 // again, and clients go on asking while a mom is away.
 func besieged(name string) Scenario {
 	s := usual(name)
@@ -37,7 +37,7 @@ func siege(seed uint64) Scenario {
 	return s
 }
 
-// Sieges are the scenarios with names in which fences fall, or must not (L2).
+// Sieges returns the scenarios with names in which fences fall, or must not (L2).
 func Sieges() []Scenario {
 	mom, other := fault.Target{Role: fault.Mom}, fault.Target{Role: fault.Mom, N: 1}
 	leader, replicas, crashed := fault.Target{Role: fault.Leader}, fault.Target{Role: fault.Replicas}, fault.Target{Role: fault.Crashed}
@@ -108,7 +108,7 @@ func Sieges() []Scenario {
 	return all
 }
 
-// Lies are the scenarios in which gossip tells of moms what is not so (L13).
+// Lies returns the scenarios in which gossip tells of moms what is not so (L13).
 func Lies() []Scenario {
 	mom, other := fault.Target{Role: fault.Mom}, fault.Target{Role: fault.Mom, N: 1}
 	at := func(s float64, k fault.Kind, t fault.Target) fault.Step {

@@ -13,7 +13,7 @@ import (
 // writes are the kinds of writes to a replica's disk.
 var writes = []string{store.WriteAppend, store.WriteStable, store.WriteDelete, store.WriteSnapshot, server.WriteLedger}
 
-// Stalls are the scenarios in which the disks of one, two or all replicas do not answer for a
+// Stalls returns the scenarios in which the disks of one, two or all replicas do not answer for a
 // while, for all writes or those of a kind. No process ends by it (L12), and nothing is lost.
 func Stalls() []Scenario {
 	leader, network := fault.Target{Role: fault.Leader}, fault.Target{}

@@ -75,7 +75,7 @@ func Startups() []Scenario {
 	return all
 }
 
-// padded is a scenario of four moms under jobs most of which are over two of them and begin with
+// padded returns a scenario of four moms under jobs most of which are over two of them and begin with
 // three.
 func padded(name string) Scenario {
 	s := usual(name)

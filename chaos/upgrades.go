@@ -8,7 +8,7 @@ import (
 	"rampart/fsm/command"
 )
 
-// Upgrades are the scenarios with names in which builds of two feature levels run together
+// Upgrades returns the scenarios with names in which builds of two feature levels run together
 // (L4): they start below the present level, and each replica is replaced at some time.
 func Upgrades() []Scenario {
 	leader, follower, crashed := fault.Target{Role: fault.Leader}, fault.Target{Role: fault.Follower}, fault.Target{Role: fault.Crashed}

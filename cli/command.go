@@ -115,7 +115,7 @@ func (c *Command) OptionNames() []string {
 	return names
 }
 
-// app is the command in urfave's form. What getopt has found goes to the command as it is: urfave sees no arguments, of
+// app returns the command in urfave's form. What getopt has found goes to the command as it is: urfave sees no arguments, of
 // which it has ideas of its own (-h, -v, bundles, options behind operands).
 func (c *Command) app(env *Env, opts *Options) *urfave.App {
 	return &urfave.App{

@@ -35,7 +35,7 @@ func newClocks(now time.Time, offsets []time.Duration) clocks {
 	return clocks{now: now, offsets: offsets}
 }
 
-// off is the distance of the median from our clock.
+// off returns the distance of the median from our clock.
 func (c clocks) off() time.Duration {
 	n := len(c.offsets)
 	return (c.offsets[(n-1)/2] + c.offsets[n/2]) / 2

@@ -47,7 +47,7 @@ func (l *localRaft) leader() (addr string, self, ok bool) {
 	return string(at), id == n.id, id != ""
 }
 
-// term is the present one, 0 while Raft does not run.
+// term returns the present one, 0 while Raft does not run.
 func (l *localRaft) term() uint64 {
 	if n := l.node.Load(); n != nil {
 		return n.raft.CurrentTerm()
@@ -55,7 +55,7 @@ func (l *localRaft) term() uint64 {
 	return 0
 }
 
-// servers are the members as Raft has them, or the disk before it runs.
+// servers returns the members as Raft has them, or the disk before it runs.
 func (l *localRaft) servers() []raft.Server {
 	if n := l.node.Load(); n != nil {
 		return n.servers()

@@ -36,7 +36,7 @@ func (a accounts) Account(ctx context.Context, user, group string) (task.Account
 	return ownerWith(found, group), nil
 }
 
-// ownerWith is an account as jobs run under it; the group is the job's if the user is in it.
+// ownerWith returns an account as jobs run under it; the group is the job's if the user is in it.
 func ownerWith(a transport.Account, group string) task.Account {
 	gid := a.GID
 	if i := slices.Index(a.Groups, group); i >= 0 && i < len(a.GIDs) {
@@ -45,7 +45,7 @@ func ownerWith(a transport.Account, group string) task.Account {
 	return task.Account{Name: a.Name, UID: a.UID, GID: gid, Groups: a.GIDs, Home: a.Home, Shell: a.Shell}
 }
 
-// knownOwner is the owner of a job as the servers know him, nil if they do not.
+// knownOwner returns the owner of a job as the servers know him, nil if they do not.
 func knownOwner(a *api.Account, user, group string) *task.Account {
 	known, ok := transport.AccountFrom(a)
 	if !ok || known.Name != user {

@@ -133,10 +133,10 @@ func (c *Config) cookie() (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-// natural is the name of the natural vnode.
+// natural returns the name of the natural vnode.
 func (c *Config) natural() string { return cmp.Or(string(c.NodeName), string(c.Host)) }
 
-// environment is the path of the file of variables for all jobs.
+// environment returns the path of the file of variables for all jobs.
 func (c *Config) environment() string { return cmp.Or(c.Environment, c.path("pbs_environment")) }
 
 // judgeEnvironment refuses a file that others could change: of one outside of the home, also the folders on the way to it.

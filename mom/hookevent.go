@@ -86,7 +86,7 @@ func (m *Mom) hookMark(name, text string) { m.lines.write(pbs.LogDebug3, "Hook",
 // pythonDaemon is who writes the lines of scripts.
 const pythonDaemon = "pbs_python"
 
-// jobEvent is an event of a job.
+// jobEvent returns an event of a job.
 func (r hookRunner) jobEvent(t task.Task, event string) *hook.Event {
 	e := &hook.Event{Event: event, Settable: hook.SettableOnMom(), VnodesSettable: true}
 	job := r.job(t)

@@ -233,7 +233,7 @@ func (r hookRunner) Terminating(ctx context.Context, t task.Task) error {
 	return fmt.Errorf("%s: %w", wishes.Why, task.ErrHook)
 }
 
-// why is what a user reads of a rejection.
+// why returns what a user reads of a rejection.
 func (o outcome) why(event string) string {
 	if o.Message != "" {
 		return strings.ReplaceAll(o.Message, "\n", " ")

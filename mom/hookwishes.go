@@ -98,7 +98,7 @@ func attrsOf(edits *hook.Edits) task.Attrs {
 	return all
 }
 
-// typeOf is the type of a resource that this host knows.
+// typeOf returns the type of a resource that this host knows.
 func (r hookRunner) typeOf(name string) (resource.Type, bool) {
 	if d, ok := resource.Lookup(name); ok {
 		return d.Type, true
@@ -139,7 +139,7 @@ func (r hookRunner) send(t *task.Task, out outcome) {
 	}
 }
 
-// wishesFor is what hooks want of a job: its end, and attributes.
+// wishesFor returns what hooks want of a job: its end, and attributes.
 func (r hookRunner) wishesFor(t *task.Task, name string, out outcome) *spool.Hook {
 	wishes := &spool.Hook{Name: name}
 	if t != nil && out.Job != nil {

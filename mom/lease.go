@@ -29,7 +29,7 @@ func (m *Mom) keepLease(ctx context.Context, l *life) {
 	}
 }
 
-// nextRenewal is how long to wait before the next renewal. Behind one that failed a host with a short fence does not wait for
+// nextRenewal returns how long to wait before the next renewal. Behind one that failed a host with a short fence does not wait for
 // its time: a call that hangs, and one that is late, would leave no room for a third.
 func (l *life) nextRenewal(missed bool) time.Duration {
 	if seconds := l.fence.held(); missed && seconds > 0 && seconds < shortFence {

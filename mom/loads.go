@@ -66,7 +66,7 @@ func (s *loads) dueLocked(now time.Time) bool {
 	return false
 }
 
-// allLocked is what all sources say together. The kernel's word counts unless the site's program has another.
+// allLocked returns what all sources say together. The kernel's word counts unless the site's program has another.
 func (s *loads) allLocked() load.Values {
 	all := load.Values{}
 	for _, source := range slices.Sorted(maps.Keys(s.parts)) {

@@ -168,7 +168,7 @@ func (l *life) untilKnown(ctx context.Context) bool {
 	}
 }
 
-// text is what a message can hold of words with the names of files in them, as the journal has it on disk.
+// text returns what a message can hold of words with the names of files in them, as the journal has it on disk.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func used(list []spool.Used) []*api.Attribute {

@@ -175,7 +175,7 @@ func (s sister) lastShare(ctx context.Context, r *api.EndPartRequest) *api.Share
 	return nil
 }
 
-// endOf is what a part hears of its end.
+// endOf returns what a part hears of its end.
 func endOf(r *api.EndPartRequest, t task.Task) task.Event {
 	switch {
 	case r.GetReported() && t.Result != nil:

@@ -45,7 +45,7 @@ func (p peers) Prologue(ctx context.Context, to task.Host, k spool.TaskKey) erro
 	return transport.FromWire(err)
 }
 
-// share is what the part of a run on this host has used.
+// share returns what the part of a run on this host has used.
 func share(t task.Task) *api.Share {
 	p := t.Peak
 	s := &api.Share{CpuNanos: int64(p.CPU), Rss: p.RSS, Vsize: p.VSize, Percent: p.Percent, Largest: p.Largest}

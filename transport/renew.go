@@ -50,7 +50,7 @@ func (r *Renewer) Run(ctx context.Context) error {
 	}
 }
 
-// wait is how long nothing is to be done.
+// wait returns how long nothing is to be done.
 func (r *Renewer) wait() time.Duration {
 	if r.Stale != nil && r.Stale() {
 		return 0

@@ -183,7 +183,7 @@ func (r *Roamer) attempt(req *http.Request, address string, body []byte, left in
 	return resp, nil
 }
 
-// share is how long one of the attempts that are left may wait for the head of a reply, so
+// share returns how long one of the attempts that are left may wait for the head of a reply, so
 // that a silent replica does not take the whole budget.
 func share(ctx context.Context, left int) time.Duration {
 	deadline, ok := ctx.Deadline()

@@ -13,7 +13,7 @@ import (
 	"rampart/transport/api"
 )
 
-// TextOnly is the interceptor of clients whose words come from people: what is not UTF-8 is refused
+// TextOnly returns the interceptor of clients whose words come from people: what is not UTF-8 is refused
 // before it is sent, with BadAttributeValue and the words, since no message can carry it.
 func TextOnly() connect.Interceptor { return textOnly{} }
 

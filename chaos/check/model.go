@@ -67,7 +67,7 @@ func submitted(j job, o Op) (bool, job) {
 	return j.phase == absent, next
 }
 
-// marked is a job that ends, with the holds that it may still get.
+// marked returns a job that ends, with the holds that it may still get.
 func marked(j job, k Kind) job {
 	if j.phase == dying && (k == Hold || k == Release) {
 		j.held = k == Hold

@@ -17,7 +17,7 @@ type Siege struct {
 	Moms  int
 }
 
-// falls is how long an absence lasts at least in which a fence must fall: a tenth of the
+// falls returns how long an absence lasts at least in which a fence must fall: a tenth of the
 // fence and 5 s more, an election, the leader's grace, and a round of its watch.
 func (p Siege) falls() time.Duration { return p.Fence + p.Fence/10 + 25*time.Second }
 
@@ -66,14 +66,14 @@ func (p Siege) death(r *rand.Rand, at time.Duration) []Step {
 	}
 }
 
-// episode is a short absence of the other mom, shorter than any fence.
+// episode returns a short absence of the other mom, shorter than any fence.
 func (p Siege) episode(r *rand.Rand, mom Target, before time.Duration) []Step {
 	kind := []Kind{Exile, Crash, Freeze}[r.IntN(3)]
 	at := between(r, 0, before)
 	return []Step{{At: at, Kind: kind, Target: mom}, p.end(at+between(r, time.Second, 15*time.Second), kind, mom)}
 }
 
-// end is what ends the absence of one mom and of nobody else.
+// end returns what ends the absence of one mom and of nobody else.
 func (Siege) end(at time.Duration, k Kind, mom Target) Step {
 	switch k {
 	case Crash, Reboot:
@@ -85,5 +85,5 @@ func (Siege) end(at time.Duration, k Kind, mom Target) Step {
 	}
 }
 
-// Seconds is a fence as node_fail_requeue is written.
+// Seconds returns a fence as node_fail_requeue is written.
 func Seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }

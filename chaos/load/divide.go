@@ -44,7 +44,7 @@ func (c *Client) divide(ctx context.Context, s Step) (job known, what string, ok
 	return r.known, s.Value, true
 }
 
-// released is the request for what an operation says.
+// released returns the request for what an operation says.
 func released(op *check.Op) *api.ReleaseNodesRequest {
 	r := &api.ReleaseNodesRequest{Job: op.Job}
 	keep, keeps := strings.CutPrefix(op.Value, "-k ")

@@ -84,7 +84,7 @@ func Unwritten(ledger map[string][]byte, v *state.View) string {
 	return ""
 }
 
-// Replica is the evidence of a replica at the end of a run; its Sum is the sum of v, which is
+// Replica returns the evidence of a replica at the end of a run; its Sum is the sum of v, which is
 // written to a snapshot and read again for the other one (L7).
 func Replica(name string, v *state.View, ledger map[string][]byte) (check.Replica, error) {
 	r := check.Replica{

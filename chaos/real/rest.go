@@ -204,7 +204,7 @@ func sumAt(all []devrun.Replica, name string, index uint64) (uint64, error) {
 	return 0, fmt.Errorf("%s is not at index %d: %+v", name, index, all)
 }
 
-// Evidence is what the run left behind, but for the history, which the clients have. Times
+// Evidence returns what the run left behind, but for the history, which the clients have. Times
 // of runs count from begun. The world is at rest.
 func (w *World) Evidence() (*check.Evidence, error) {
 	e := &check.Evidence{OwnBook: true}

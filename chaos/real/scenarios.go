@@ -20,7 +20,7 @@ func Laws() []check.Law { return check.All() }
 // on names who is hit; the network, and all of it, by Nobody.
 func on(r fault.Role) fault.Target { return fault.Target{Role: r} }
 
-// usual is a scenario without faults, whose clients ask until it ends.
+// usual returns a scenario without faults, whose clients ask until it ends.
 func usual(name string) chaos.Scenario {
 	return chaos.Scenario{
 		Name:  name,

@@ -91,7 +91,7 @@ func Start(ctx context.Context, c Config) (*World, error) {
 	return w, nil
 }
 
-// hostName is the name of a mom's host.
+// hostName returns the name of a mom's host.
 func hostName(n int) string { return fmt.Sprintf("host%d", n+1) }
 
 // mom writes a mom's vnodes as rampart dev reads them.

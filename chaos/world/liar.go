@@ -94,7 +94,7 @@ func (s *lies) tell(ctx context.Context, text func(number uint32) ([]byte, error
 	}
 }
 
-// gossips are the addresses at which members hear gossip.
+// gossips returns the addresses at which members hear gossip.
 func (s *lies) gossips() []netip.AddrPort {
 	var all []netip.AddrPort
 	for _, r := range s.w.servers {
@@ -156,7 +156,7 @@ func packed(b []byte, key string, n uint32) []byte {
 
 func packedText(b []byte, key, text string) []byte { return word(word(b, key), text) }
 
-// word is a raw string of msgpack, which stands for bytes as well.
+// word returns a raw string of msgpack, which stands for bytes as well.
 func word(b []byte, s string) []byte {
 	if len(s) < 32 {
 		b = append(b, 0xa0|byte(len(s)))
@@ -166,7 +166,7 @@ func word(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// sealed is a message as memberlist encrypts it, in the second version.
+// sealed returns a message as memberlist encrypts it, in the second version.
 func sealed(key, message []byte) ([]byte, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {

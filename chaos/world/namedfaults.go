@@ -260,7 +260,7 @@ func (p *traps) struck() {
 	}
 }
 
-// Awaited is the kind of command for which an ambush waits; empty: none does.
+// Awaited returns the kind of command for which an ambush waits; empty: none does.
 func (f Faults) Awaited() string {
 	if t := f.traps.current.Load(); t != nil {
 		return t.command

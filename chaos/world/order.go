@@ -91,7 +91,7 @@ func (p patient) Dial(ctx context.Context, address string) (net.Conn, error) {
 	return nil, err
 }
 
-// outlet is the network of a host.
+// outlet returns the network of a host.
 func (w *World) outlet(h *memnet.Host) transport.Network {
 	if !w.config.Plain {
 		return h

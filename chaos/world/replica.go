@@ -123,7 +123,7 @@ func (r *replica) start(ctx context.Context) {
 	}(r.done)
 }
 
-// level is the feature level that the replica's build knows.
+// level returns the feature level that the replica's build knows.
 func (r *replica) level() uint32 {
 	if r.older {
 		return command.FeatureLevel - 1

@@ -102,7 +102,7 @@ func (n resting) unrest() string {
 	return ""
 }
 
-// Evidence is what the run left behind, but for the history, which the clients have.
+// Evidence returns what the run left behind, but for the history, which the clients have.
 // The world is at rest.
 func (w *World) Evidence() (*check.Evidence, error) {
 	e := &check.Evidence{Begun: w.begun}

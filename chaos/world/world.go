@@ -222,7 +222,7 @@ func (w *World) Manager(n int, budget time.Duration) (*client.Client, error) {
 	return w.newClient(clientName(n), transport.RoleReplica, "root", n, budget)
 }
 
-// Job is a script that sleeps.
+// Job returns a script that sleeps.
 func (w *World) Job(runs time.Duration) *api.SubmitRequest {
 	return &api.SubmitRequest{
 		Attributes: []*api.Attribute{{Name: "Keep_Files", Value: "oe"}},
@@ -245,7 +245,7 @@ func (w *World) Ask(host string, role transport.Role, n int, o client.Options) (
 	return w.clientAt(host, role, n, o)
 }
 
-// Network is the network as a host sees it.
+// Network returns the network as a host sees it.
 func (w *World) Network(host string) transport.Network { return w.net.Host(host) }
 
 func (w *World) newClient(host string, role transport.Role, user string, first int, budget time.Duration) (*client.Client, error) {

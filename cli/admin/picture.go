@@ -17,7 +17,7 @@ type form struct {
 	Columns int
 }
 
-// formFlags are the flags of a form.
+// formFlags returns the flags of a form.
 func formFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "svg", Usage: "write the picture to `FILE`, \"-\" for the standard output"},

@@ -94,7 +94,7 @@ func planText(r *api.RecoverReply) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// replicaName is the name in a server id, NAME.DISKID.
+// replicaName returns the name in a server id, NAME.DISKID.
 func replicaName(id string) string {
 	if i := strings.LastIndexByte(id, '.'); i >= 0 {
 		return id[:i]

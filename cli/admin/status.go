@@ -197,7 +197,7 @@ func statusTable(w io.Writer, s *api.StatusReply) error {
 	return err
 }
 
-// progress is how far a replica has come, "-" where it did not say.
+// progress returns how far a replica has come, "-" where it did not say.
 func progress(r *api.ReplicaStatus) string {
 	if r.GetRole() == "unreachable" {
 		return "-\t-\t-\t-\t-\t-"

@@ -240,7 +240,7 @@ func (w *why) sentence(r *api.ExplainReply, job values) string {
 	return w.waiting(r)
 }
 
-// waiting is the sentence of a queued job.
+// waiting returns the sentence of a queued job.
 func (w *why) waiting(r *api.ExplainReply) string {
 	o := r.GetObstacle()
 	switch {

@@ -46,7 +46,7 @@ func NewViewer(env *cli.Env) (*Viewer, error) {
 	return v, err
 }
 
-// Grant is what the job has to know: the value of forward_x11_cookie.
+// Grant returns what the job has to know: the value of forward_x11_cookie.
 func (v *Viewer) Grant() string { return x11.Grant{Key: v.key, Screen: v.display.Screen}.String() }
 
 // serve keeps a connection to the job for the next of its programs, until ctx ends.

@@ -35,7 +35,7 @@ var hostColumns = []knownColumn{
 	{"comments", "", 30},
 }
 
-// hostValues are the columns of a host.
+// hostValues returns the columns of a host.
 func hostValues(h sighted, t tally) map[string]string {
 	return map[string]string{
 		"host_name": h.Name, "status": hostStatus(h.offer, t, len(h.over()) > 0, true), "cpuf": fmt.Sprintf("%.2f", h.factor()), "jl_u": h.perUser(), "max": strconv.Itoa(h.slots),

@@ -276,7 +276,7 @@ func names(id string) []string {
 	return []string{id, id + "[]"}
 }
 
-// trimmed is a job id as the server takes it, empty if it is none.
+// trimmed returns a job id as the server takes it, empty if it is none.
 func trimmed(operand string) string {
 	id := strings.ReplaceAll(operand, " ", "")
 	if number, set, ok := cutIndices(id); ok && len(set) > 0 {

@@ -157,7 +157,7 @@ func countOr(n int) string {
 	return strconv.Itoa(n)
 }
 
-// shortTime is how columns show a moment.
+// shortTime returns how columns show a moment.
 func shortTime(at time.Time) string {
 	if at.IsZero() {
 		return ""

@@ -82,7 +82,7 @@ func (v *jobsView) writeSums() {
 	}
 }
 
-// reasonAlone is a pending reason without the hosts that it is of.
+// reasonAlone returns a pending reason without the hosts that it is of.
 func reasonAlone(reason string) string {
 	text, _, _ := strings.Cut(strings.TrimSuffix(reason, ";"), ": ")
 	return text

@@ -41,7 +41,7 @@ var queueColumns = []knownColumn{
 	{"users", "", 50},
 }
 
-// queueValues are the columns of a queue.
+// queueValues returns the columns of a queue.
 func queueValues(o *api.Object, t tally) map[string]string {
 	all, user := slotLimits(o)
 	return map[string]string{
@@ -300,7 +300,7 @@ func longQueue(out *bufio.Writer, o *api.Object, t tally, again bool, turn int64
 	out.WriteByte('\n')
 }
 
-// limitOf is a limit of a queue's slots, "-" if there is none.
+// limitOf returns a limit of a queue's slots, "-" if there is none.
 func limitOf(o *api.Object, attribute string) string { return cmp.Or(value(o, attribute), "-") }
 
 // policies names what holds in a queue, in the order of LSF.
@@ -315,7 +315,7 @@ func policies(o *api.Object) string {
 	return strings.Join(all, "  ")
 }
 
-// thresholds is the table of loadSched and loadStop, of a value of lsf_thresholds.
+// thresholds returns the table of loadSched and loadStop, of a value of lsf_thresholds.
 func thresholds(text string) string {
 	if text == "" {
 		return noThresholds

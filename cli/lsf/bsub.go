@@ -149,7 +149,7 @@ func (s *submission) refusal(ctx context.Context, err error) error {
 	return notDone(rejected(text), "submitted")
 }
 
-// refusalText is why a job cannot be what was asked for.
+// refusalText returns why a job cannot be what was asked for.
 func refusalText(r *pbs.Error) string {
 	text := cmp.Or(r.Message, fmt.Sprintf("error %d", r.Code))
 	switch r.Code {

@@ -300,7 +300,7 @@ func (s *submission) outputPath(letter, text string) (string, error) {
 	return text, nil
 }
 
-// folder is where the command runs.
+// folder returns where the command runs.
 func (s *submission) folder() string {
 	d, err := s.env.Getwd()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"rampart/fsm/attr"
 )
 
-// variables is the environment of the job: as in LSF all of it, but for what belongs to the
+// variables returns the environment of the job: as in LSF all of it, but for what belongs to the
 // submitting shell or job, or is not UTF-8; with -env what that says.
 func (s *submission) variables() string {
 	words := []string{"all"}

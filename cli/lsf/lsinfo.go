@@ -55,7 +55,7 @@ func lsinfo() *cli.Command {
 		})
 }
 
-// siteWords are the resources of a site as lsinfo shows them.
+// siteWords returns the resources of a site as lsinfo shows them.
 func siteWords(a *around) (rows [][4]string) {
 	for _, def := range a.defs {
 		r, said := a.config.Resource(def.Name)

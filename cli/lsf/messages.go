@@ -139,7 +139,7 @@ func readMessages(ctx context.Context, s *session, opts *cli.Options, head strin
 	return out.Flush()
 }
 
-// messagesShown are the messages of a job in the long form.
+// messagesShown returns the messages of a job in the long form.
 func (j job) messagesShown(zone *time.Location) string {
 	var b strings.Builder
 	for i, m := range lsf.ReadMessages(j.get(lsf.JobMessages)) {

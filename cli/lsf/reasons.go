@@ -239,7 +239,7 @@ func (a *asking) reason(h sighted) (why string, free int) {
 	return why, free
 }
 
-// lacks is the reason of a job that cannot reserve what it is to reserve of a resource.
+// lacks returns the reason of a job that cannot reserve what it is to reserve of a resource.
 func (a *asking) lacks(resource string) string {
 	if a.ofQueue[resource] {
 		return fmt.Sprintf(lsf.ReasonQueueUse, resource)

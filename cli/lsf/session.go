@@ -188,7 +188,7 @@ func amount(o *api.Object, name, resource string) string {
 	return ""
 }
 
-// jobNumber is a job id as LSF shows it: without the server, of a subjob with its index.
+// jobNumber returns a job id as LSF shows it: without the server, of a subjob with its index.
 func jobNumber(id string) string {
 	n, _, _ := strings.Cut(id, ".")
 	return strings.TrimSuffix(n, "[]")

@@ -81,7 +81,7 @@ func (h sighted) Word() string { return h.Name }
 // Row returns what the files of LSF say of the host.
 func (h sighted) Row() lsf.Host { return h.row }
 
-// Status is what LSF calls the state of the host itself: whether it was heard of, and what its load is.
+// Status returns what LSF calls the state of the host itself: whether it was heard of, and what its load is.
 func (h sighted) Status() string {
 	switch status := hostStatus(h.offer, tally{}, false, false); {
 	case status == lsf.StatusUnavailable, status == "unreach", len(h.load) == 0:

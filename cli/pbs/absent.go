@@ -47,7 +47,7 @@ var absents = []Absent{
 	{Name: "pbs_upgrade_job", Instead: "an upgrade converts no jobs; docs/operations.md has how it is done", Sbin: true},
 }
 
-// AbsentNames are the names of those programs that PBS has in bin, or in sbin.
+// AbsentNames returns the names of those programs that PBS has in bin, or in sbin.
 func AbsentNames(sbin bool) []string {
 	var names []string
 	for _, a := range absents {

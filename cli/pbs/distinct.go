@@ -6,7 +6,7 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// numbered is an identifier without its server, which has more names than one.
+// numbered returns an identifier without its server, which has more names than one.
 func numbered(id pbs.JobID) string {
 	number, _, _ := strings.Cut(string(id), ".")
 	return number

@@ -59,7 +59,7 @@ func assemble(digits string, second int, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// mostSteps is in how many months, or years, there is a day that is given without: a 31st within two months, and a
+// mostSteps returns in how many months, or years, there is a day that is given without: a 31st within two months, and a
 // 29th of February within eight years. A date with its year is one.
 func mostSteps(digits int) int {
 	switch digits {

@@ -223,7 +223,7 @@ func (s *session) markHosts(ctx context.Context, opts *cli.Options) {
 	}
 }
 
-// marks are the changes that -o, -r and -C ask for.
+// marks returns the changes that -o, -r and -C ask for.
 func marks(opts *cli.Options) []*api.Attribute {
 	var all []*api.Attribute
 	switch {

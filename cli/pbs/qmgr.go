@@ -139,7 +139,7 @@ func (m *manager) reader(prompt bool) (next func(prompt string) (string, error),
 	}, func() {}
 }
 
-// historyFile is where PBS's qmgr keeps what was typed; "" for somebody without a home.
+// historyFile returns where PBS's qmgr keeps what was typed; "" for somebody without a home.
 func historyFile(env *cli.Env) string {
 	home := env.Getenv("HOME")
 	if home == "" {

@@ -11,7 +11,7 @@ import (
 	"rampart/transport/api"
 )
 
-// queueStates are the commands that open and close queues: qdisable and qenable for
+// queueStates returns the commands that open and close queues: qdisable and qenable for
 // submissions, qstop and qstart for starts.
 func queueStates() []*cli.Command {
 	return []*cli.Command{

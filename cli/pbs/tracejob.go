@@ -165,12 +165,12 @@ func (t *trace) collect(id string) []message {
 	return all
 }
 
-// fileOf is what a daemon of this host has written in a day.
+// fileOf returns what a daemon of this host has written in a day.
 func (t *trace) fileOf(s traceSource, day time.Time) string {
 	return filepath.Join(t.home, s.dir, day.Format("20060102"))
 }
 
-// today is the day that the daemons write in, of accounting or of logs: theirs are the days of the
+// today returns the day that the daemons write in, of accounting or of logs: theirs are the days of the
 // server's zone, which the user's can be before or behind. It is that of the newest file.
 func (t *trace) today(records bool) time.Time {
 	here := t.env.Now().In(t.env.Zone)

@@ -11,7 +11,7 @@ import (
 
 var errEnvironment = errors.New("cannot send environment with the job")
 
-// origin are the variables of the submitter that a job finds as PBS_O_NAME.
+// origin returns the variables of the submitter that a job finds as PBS_O_NAME.
 func origin() []string { return []string{"HOME", "LANG", "LOGNAME", "PATH", "MAIL", "SHELL", "TZ"} }
 
 // variableList builds the job's Variable_List: the PBS_O_ variables, then those of
@@ -120,7 +120,7 @@ func splitVariables(s string) []string {
 	return items
 }
 
-// directory is where the command runs, by the name the user knows it by. PWD alone does not
+// directory returns where the command runs, by the name the user knows it by. PWD alone does not
 // tell: a program that changes its folder without a shell hands on that of its parent.
 func (r *request) directory() string {
 	d, err := r.env.Getwd()

@@ -66,7 +66,7 @@ func (p *Plan) Hold(kind Kind, of, assignment string, from, until time.Time) {
 	}
 }
 
-// end is where a bar ends in the picture.
+// end returns where a bar ends in the picture.
 func (p *Plan) end(b Bar) time.Time {
 	if b.Until.IsZero() || b.Until.After(p.Until) {
 		return p.Until
@@ -118,7 +118,7 @@ func (p *Plan) rows() (rows []row, idle int) {
 	return rows, idle
 }
 
-// key is the same for vnodes that look alike.
+// key returns the same for vnodes that look alike.
 func (p *Plan) key(name string, bars []Bar) string {
 	var b strings.Builder
 	b.WriteString(p.State[name])

@@ -105,7 +105,7 @@ func subject(k Kind, o *api.Object) string {
 	return k.Word + " " + o.Name
 }
 
-// atCreate are the attributes that create must give, with the blank before them.
+// atCreate returns the attributes that create must give, with the blank before them.
 func atCreate(k Kind, o *api.Object) string {
 	if k.AtCreate == nil {
 		return ""

@@ -28,7 +28,7 @@ func Plain(a *api.Attribute) string {
 	return a.Value
 }
 
-// Summed is what pbsnodes -a makes of a host in JSON: each job once and without
+// Summed returns what pbsnodes -a makes of a host in JSON: each job once and without
 // its place. NothingAssigned goes with it.
 func Summed(o *api.Object) *api.Object {
 	sum := &api.Object{Name: o.Name}

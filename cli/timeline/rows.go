@@ -56,7 +56,7 @@ func together(all []row) []row {
 	return few
 }
 
-// until is the end of a run, or the moment of the picture.
+// until returns the end of a run, or the moment of the picture.
 func (j *Job) until(run *Run) time.Time {
 	end := run.End
 	if end.IsZero() {
@@ -76,7 +76,7 @@ func (s Span) end(now time.Time) time.Time {
 	return s.End
 }
 
-// layout is how times are written: with their day where a run is longer than that.
+// layout returns how times are written: with their day where a run is longer than that.
 func (j *Job) layout(run *Run) string {
 	if run.Start.Format(time.DateOnly) == j.until(run).Format(time.DateOnly) {
 		return time.TimeOnly

@@ -13,7 +13,7 @@ import (
 // rates, and for killing.
 const fenceSlack = 5 * time.Second
 
-// fenceWait is how long a leader waits, from the last renewal that it answered or from
+// fenceWait returns how long a leader waits, from the last renewal that it answered or from
 // the start of its term, before no job of a host can live any more.
 func fenceWait(seconds int64) time.Duration {
 	fence := time.Duration(seconds) * time.Second

@@ -177,7 +177,7 @@ func hookNews(v *state.View, term uint64) *api.SetHooksRequest {
 	return req
 }
 
-// shownAttrs are the attributes with their defaults, and freq whether it shows or not.
+// shownAttrs returns the attributes with their defaults, and freq whether it shows or not.
 func shownAttrs(h *state.Hook) attr.List {
 	var out attr.List
 	for _, def := range attr.All(attr.Hook) {

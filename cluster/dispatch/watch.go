@@ -207,7 +207,7 @@ func (w *Watcher) disown(ctx context.Context, host pbs.HostName) {
 	}
 }
 
-// silenceLocked is how long ago this leader answered the last renewal of a mom. What
+// silenceLocked returns how long ago this leader answered the last renewal of a mom. What
 // earlier leaders have answered was sent before our term began.
 func (w *Watcher) silenceLocked(host pbs.HostName) time.Duration {
 	last := w.began

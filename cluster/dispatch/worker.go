@@ -215,7 +215,7 @@ func runJob(v *state.View, o *state.Order) *api.RunJob {
 	return run
 }
 
-// ownerOf is what the directory has told of the job's owner; nil: nothing.
+// ownerOf returns what the directory has told of the job's owner; nil: nothing.
 func ownerOf(v *state.View, j *state.Job) *api.Account {
 	user, _ := j.Attrs.Get("euser", "")
 	a, ok := v.Account(user)
@@ -225,7 +225,7 @@ func ownerOf(v *state.View, j *state.Job) *api.Account {
 	return &api.Account{Name: a.Name, Uid: a.UID, Gid: a.GID, Home: a.Home, Shell: a.Shell, Groups: a.Groups, Gids: a.GIDs}
 }
 
-// runHosts is where the moms of a run over several hosts are.
+// runHosts returns where the moms of a run over several hosts are.
 func runHosts(v *state.View, j *state.Job) []*api.RunHost {
 	if len(j.LastRun().Sisters) == 0 {
 		return nil

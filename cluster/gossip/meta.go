@@ -35,7 +35,7 @@ func (m Meta) encode() ([]byte, error) {
 // momSuffix keeps a mom apart from the replica of the same host.
 const momSuffix = "/mom"
 
-// MemberName is what memberlist calls a member of that role: a host may have a replica and
+// MemberName returns what memberlist calls a member of that role: a host may have a replica and
 // a mom, and no two members may share a name.
 func MemberName(role, host string) string {
 	if role == "mom" {

@@ -128,7 +128,7 @@ func (l *Ledger) Kept() uint64 {
 	return kept
 }
 
-// oldElsewhere are the numbers that a peer has removed.
+// oldElsewhere returns the numbers that a peer has removed.
 func (l *Ledger) oldElsewhere() numbers {
 	if below := l.removedBelow(); below > 1 {
 		return numbers{{1, below - 1}}
@@ -136,7 +136,7 @@ func (l *Ledger) oldElsewhere() numbers {
 	return nil
 }
 
-// removedBelow is the number below which a peer has removed records.
+// removedBelow returns the number below which a peer has removed records.
 func (l *Ledger) removedBelow() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -44,7 +44,7 @@ var senders = []string{"rampart", "nobody"}
 // overflow is the uid and gid of nobody where no account has the name.
 const overflow = 65534
 
-// sender is who runs the mail program; nil: whoever runs this one, who is not root.
+// sender returns who runs the mail program; nil: whoever runs this one, who is not root.
 func sender() *syscall.Credential {
 	if os.Geteuid() != 0 {
 		return nil

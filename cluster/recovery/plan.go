@@ -29,10 +29,10 @@ type Rescue struct {
 	Time      pbs.Time // of the last entry that it has applied; 0: none, its Raft does not run
 }
 
-// Chosen is the survivor that goes on.
+// Chosen returns the survivor that goes on.
 func (r *Rescue) Chosen() LogEnd { return r.Survivors[0] }
 
-// Anew are the ids of the survivors that begin with empty stores.
+// Anew returns the ids of the survivors that begin with empty stores.
 func (r *Rescue) Anew() []string {
 	var ids []string
 	for _, s := range r.Survivors[1:] {

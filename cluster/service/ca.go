@@ -87,7 +87,7 @@ func rootStep(v *state.View) transport.RootStep {
 	return transport.RootStep(v.Cluster().RootTurns) % transport.RootSteps
 }
 
-// NextRoots is the next step of replacing the CA when everybody has followed the last one;
+// NextRoots returns the next step of replacing the CA when everybody has followed the last one;
 // nil if there is none to be taken.
 func NextRoots(v *state.View) *command.TurnRoots {
 	step, c := rootStep(v), v.Cluster()

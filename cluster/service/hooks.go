@@ -27,7 +27,7 @@ func mayHooks(p person, name string) error {
 	return d
 }
 
-// noHooks is what those read who may not see or change hooks.
+// noHooks returns what those read who may not see or change hooks.
 func noHooks(u pbs.User, v *state.View) *pbs.Error {
 	return pbs.Errorf(pbs.Unauthorized, "%s is unauthorized to access hooks data from server %s", u, v.Cluster().Name)
 }

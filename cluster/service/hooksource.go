@@ -72,7 +72,7 @@ func (s HookSource) Objects(ctx context.Context, kind, name string, yield func(h
 	return nil
 }
 
-// HookObject is an object as scripts see it.
+// HookObject returns an object as scripts see it.
 func HookObject(name string, list attr.List) hook.Object {
 	o := hook.Object{Name: name, Attrs: make([]hook.Attr, len(list))}
 	for i, e := range list {

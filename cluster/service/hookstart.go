@@ -16,7 +16,7 @@ import (
 	"rampart/transport/api"
 )
 
-// RunjobEvent is what the hooks of runjob see of a job that is to start on vnodes.
+// RunjobEvent returns what the hooks of runjob see of a job that is to start on vnodes.
 func RunjobEvent(v *state.View, j *state.Job, where string) *hook.Event {
 	job := jobObject(v, j)
 	job.Attrs = slices.DeleteFunc(job.Attrs, func(a hook.Attr) bool { return a[0] == "exec_vnode" })

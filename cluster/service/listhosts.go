@@ -75,7 +75,7 @@ func vnodesCalled(v *state.View, name string) []*state.Vnode {
 	return found
 }
 
-// shownHost is the name under which users know the host.
+// shownHost returns the name under which users know the host.
 func shownHost(vn *state.Vnode) string {
 	if name, ok := vn.Available().Get("host"); ok {
 		return name

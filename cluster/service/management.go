@@ -28,7 +28,7 @@ const (
 	configType  = "application/x-config"
 )
 
-// managementOf is a directive as hooks see it.
+// managementOf returns a directive as hooks see it.
 func managementOf(r *api.ManageRequest) *hook.Management {
 	m := &hook.Management{Cmd: mgrCommands[r.GetVerb()], ObjType: mgrObjects[r.GetKind()], ObjName: r.GetName()}
 	for _, a := range r.GetChanges() {
@@ -41,7 +41,7 @@ func managementOf(r *api.ManageRequest) *hook.Management {
 	return m
 }
 
-// importOf is the import of a hook's file as hooks see it.
+// importOf returns the import of a hook's file as hooks see it.
 func importOf(r *api.ImportHookRequest) *hook.Management {
 	kind, what := api.ObjectKind_OBJECT_KIND_HOOK, contentType
 	if r.GetBuiltin() {

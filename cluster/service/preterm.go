@@ -68,7 +68,7 @@ func pretermed(j *state.Job) bool {
 	return j.State == pbs.Running || j.State == pbs.Exiting && j.LastRun().Ending == state.EndingDelete
 }
 
-// pretermPatience is how long the hooks of one run may take.
+// pretermPatience returns how long the hooks of one run may take.
 func pretermPatience(v *state.View) time.Duration {
 	patience := pretermMargin
 	for _, h := range v.HooksAt("execjob_preterm") {

@@ -96,7 +96,7 @@ func (s *Report) pruned(ctx context.Context, v *state.View, c *command.PruneJob,
 	return connect.NewResponse(reply), nil
 }
 
-// notPruned is the answer to what is refused for good; anything else is an error, and asked
+// notPruned returns the answer to what is refused for good; anything else is an error, and asked
 // again.
 func notPruned(v *state.View, err error) (*connect.Response[api.PruneReply], error) {
 	if _, refused := errors.AsType[*pbs.Error](err); !refused {

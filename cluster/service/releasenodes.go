@@ -109,7 +109,7 @@ func (b *Batch) releaseNodes(p person, r *api.ReleaseNodesRequest) ([]command.Co
 	return nil, err
 }
 
-// linesOf is what the server log says of a refusal.
+// linesOf returns what the server log says of a refusal.
 func linesOf(v *state.View, err error) []string {
 	if u, ok := errors.AsType[*alloc.Unsatisfied](err); ok {
 		return u.Lines(v)

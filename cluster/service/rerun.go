@@ -45,7 +45,7 @@ func (b *Batch) awaitRequeue(ctx context.Context, name string) error {
 	}
 }
 
-// requeuePatience is how long qrerun waits.
+// requeuePatience returns how long qrerun waits.
 func requeuePatience(v *state.View) time.Duration {
 	if s := v.Server().Seconds("job_requeue_timeout"); s > 0 {
 		return time.Duration(s) * time.Second

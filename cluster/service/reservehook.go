@@ -13,7 +13,7 @@ import (
 	"rampart/transport/api"
 )
 
-// reservationObject is a reservation as scripts see it.
+// reservationObject returns a reservation as scripts see it.
 func reservationObject(v *state.View, r *state.Reservation) hook.Object {
 	return HookObject(string(r.ID), v.ReservationForHooks(r))
 }

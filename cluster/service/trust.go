@@ -309,7 +309,7 @@ func (t *Trust) TurnGossipKey(ctx context.Context, r *connect.Request[api.TurnGo
 	return connect.NewResponse(out), nil
 }
 
-// freshGossipKey is the first step of replacing the key.
+// freshGossipKey returns the first step of replacing the key.
 func freshGossipKey(v *state.View) *command.TurnGossipKeys {
 	key := make([]byte, command.GossipKeySize)
 	_, _ = rand.Read(key) // never fails (crypto/rand)

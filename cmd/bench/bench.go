@@ -222,7 +222,7 @@ func (c *caller) list(ctx context.Context, m *api.ListRequest) (n int, last *api
 	return n, last, errors.Join(stream.Err(), stream.Close())
 }
 
-// job is a submission as qsub makes it: a script, and the usual variables.
+// job returns a submission as qsub makes it: a script, and the usual variables.
 func job(text string) *api.SubmitRequest {
 	return &api.SubmitRequest{
 		Attributes: []*api.Attribute{
@@ -238,7 +238,7 @@ func job(text string) *api.SubmitRequest {
 	}
 }
 
-// program is a submission as that of qsub -- WORDS: no shell reads the user's profile,
+// program returns a submission as that of qsub -- WORDS: no shell reads the user's profile,
 // which may take longer than all that is measured.
 func program(words ...string) *api.SubmitRequest {
 	m := job("")

@@ -43,7 +43,7 @@ func (b *bench) failover(ctx context.Context) error {
 	return nil
 }
 
-// submissions is a scenario of nothing else: slow enough that the jobs run at once, so that
+// submissions returns a scenario of nothing else: slow enough that the jobs run at once, so that
 // a gap is the cluster's and not a queue's, and the jobs end as soon as they have begun.
 func submissions(kills int) chaos.Scenario {
 	s := real.LeaderKills(kills)

@@ -23,7 +23,7 @@ type loaded struct {
 // that do not grow with the jobs are there by then.
 const warmUp = 1000
 
-// sizes are the numbers of queued jobs to look at.
+// sizes returns the numbers of queued jobs to look at.
 func (b *bench) sizes() []int {
 	switch {
 	case b.quick:

@@ -112,7 +112,7 @@ func slow(ctx context.Context, folder string) (heal func(), err error) {
 	}, nil
 }
 
-// writeP99 is what a replica says of its disk, in milliseconds.
+// writeP99 returns what a replica says of its disk, in milliseconds.
 func (w *world) writeP99(ctx context.Context, name string) float64 {
 	out, _ := w.Output(ctx, "rampart", "cluster", "status", "--json") // its status says that a disk is slow
 	var s struct {

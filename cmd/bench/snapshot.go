@@ -113,7 +113,7 @@ func (b *bench) snapshot(ctx context.Context) error {
 	return nil
 }
 
-// snapshotSizes are the numbers of jobs at which a snapshot is taken.
+// snapshotSizes returns the numbers of jobs at which a snapshot is taken.
 func (b *bench) snapshotSizes() []int {
 	switch {
 	case b.quick:

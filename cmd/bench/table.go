@@ -37,7 +37,7 @@ func printTable(w io.Writer, rows []row) {
 
 func (r row) cells() [5]string { return [5]string{r.what, r.measured, r.reference, r.ratio, r.aim} }
 
-// line is a row of Markdown, so that a table can be pasted into the documentation.
+// line returns a row of Markdown, so that a table can be pasted into the documentation.
 func line(cells [5]string, widths [5]int) string {
 	var b strings.Builder
 	for i, c := range cells {

@@ -10,7 +10,7 @@ import (
 	"rampart/cli"
 )
 
-// console is the terminal of standard input and output; false: they are something else.
+// console returns the terminal of standard input and output; false: they are something else.
 func console() (cli.Console, bool) {
 	return tty{}, isTerminal(os.Stdin) && isTerminal(os.Stdout)
 }

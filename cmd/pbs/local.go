@@ -64,7 +64,7 @@ func python(args []string) int {
 	return 1
 }
 
-// modulePath is where Python looks for modules: where it was told to, and then where those of this installation are.
+// modulePath returns where Python looks for modules: where it was told to, and then where those of this installation are.
 func modulePath() string {
 	path := filepath.SplitList(os.Getenv("PYTHONPATH"))
 	if dir := execDir(); dir != "" {

@@ -21,7 +21,7 @@ import (
 	"rampart/transport/client"
 )
 
-// world is the Env of a real process.
+// world returns the Env of a real process.
 func world() *cli.Env {
 	return &cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,

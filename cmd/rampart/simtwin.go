@@ -14,7 +14,7 @@ import (
 	"rampart/cmd/rampart/sim"
 )
 
-// twin is what a twin of the living cluster sees.
+// twin returns what a twin of the living cluster sees.
 func twin(stdout io.Writer, quit func() bool) sim.TwinEnv {
 	user := os.Getenv("LOGNAME")
 	if user == "" {

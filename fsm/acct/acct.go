@@ -171,7 +171,7 @@ func (f *fields) assignment(j *state.Job) {
 	f.list("Resource_List", j.Resources)
 }
 
-// original is the job with the assignment that it had before it released any vnodes
+// original returns the job with the assignment that it had before it released any vnodes
 // (specification: ramp-down section 13).
 func original(j *state.Job) *state.Job {
 	if j.LastRun().Phases == nil {

@@ -103,7 +103,7 @@ type Placed struct {
 // String prints it as exec_vnode writes a chunk.
 func (p Placed) String() string { return spec.ExecVnode{p.ExecChunk}.String() }
 
-// ReleasedVnodes is what is given back as exec_vnode writes it.
+// ReleasedVnodes returns what is given back as exec_vnode writes it.
 func (s Split) ReleasedVnodes() spec.ExecVnode {
 	all := make(spec.ExecVnode, len(s.Released))
 	for i, p := range s.Released {

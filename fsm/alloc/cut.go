@@ -40,7 +40,7 @@ func newCut(c spec.ExecChunk, kept map[int]resource.List, t resource.Table) (cut
 	return shares, nil
 }
 
-// kept is what stays of a chunk.
+// kept returns what stays of a chunk.
 func (s cut) kept(c spec.ExecChunk) spec.ExecChunk {
 	if s == nil {
 		return c
@@ -54,7 +54,7 @@ func (s cut) kept(c spec.ExecChunk) spec.ExecChunk {
 	return out
 }
 
-// gone is what goes of a chunk.
+// gone returns what goes of a chunk.
 func (s cut) gone(c spec.ExecChunk) spec.ExecChunk {
 	var out spec.ExecChunk
 	for i, one := range s {
@@ -95,7 +95,7 @@ func divided(a Assignment, kept []taken) (left Assignment, released []Placed) {
 	return left, released
 }
 
-// restItems is what is left of a part's resources without what is kept of them.
+// restItems returns what is left of a part's resources without what is kept of them.
 func restItems(before, kept resource.List, t resource.Table) (left resource.List, err error) {
 	for _, it := range before {
 		stays, ok := kept.Get(it.Name)

@@ -81,7 +81,7 @@ func (u *Unsatisfied) Error() string { return "Server returned error 15010 for j
 // Unwrap makes it the refusal of row 19.
 func (u *Unsatisfied) Unwrap() error { return pbs.Errorf(pbs.SystemError, "%s", u.Error()) }
 
-// Lines are what the server log says of it.
+// Lines returns what the server log says of it.
 func (u *Unsatisfied) Lines(t resource.Table) []string {
 	amount := func(name string) int64 {
 		for _, it := range u.Chunk {

@@ -87,7 +87,7 @@ const (
 	FailRestart = "scheduler_restart_cycle"
 )
 
-// hookRows are the attributes of a hook in the order of list hook.
+// hookRows returns the attributes of a hook in the order of list hook.
 func hookRows() []row {
 	return []row{
 		managed("type", Text, nil).explained(hookType).or(HookSite),

@@ -1,6 +1,6 @@
 package attr
 
-// shown is an attribute that only the server sets.
+// shown returns an attribute that only the server sets.
 func shown(name string, t Type) row { return row{Def: Def{Name: name, Type: t, Read: User}} }
 
 // hidden is one that is shown only where show_hidden_attribs asks for it.
@@ -24,12 +24,12 @@ func (r row) implying(value string) row { r.Implied = value; return r }
 
 func (r row) parsedBy(f func(string) (string, bool)) row { r.parse = f; return r }
 
-// set is an attribute that its owner may set.
+// set returns an attribute that its owner may set.
 func set(name string, t Type, f func(string) (string, bool)) row {
 	return shown(name, t).writtenBy(User).parsedBy(f)
 }
 
-// jobRows are the attributes of a job in the order of qstat -f.
+// jobRows returns the attributes of a job in the order of qstat -f.
 func jobRows() []row {
 	return []row{
 		set("Job_Name", Text, parseJobName).running().or("STDIN"),

@@ -6,7 +6,7 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// resvRows are the attributes of a reservation in the order of pbs_rstat -F (specification:
+// resvRows returns the attributes of a reservation in the order of pbs_rstat -F (specification:
 // advance-reservations section 4.1).
 func resvRows() []row {
 	return []row{

@@ -6,12 +6,12 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// managed is an attribute that Managers may set.
+// managed returns an attribute that Managers may set.
 func managed(name string, t Type, f func(string) (string, bool)) row {
 	return shown(name, t).writtenBy(Manager).parsedBy(f)
 }
 
-// operated is an attribute that Operators may set too.
+// operated returns an attribute that Operators may set too.
 func operated(name string, t Type, f func(string) (string, bool)) row {
 	return managed(name, t, f).writtenBy(Operator)
 }
@@ -19,7 +19,7 @@ func operated(name string, t Type, f func(string) (string, bool)) row {
 // since says which feature level brought the attribute, if that is not the first (fsm/command, FeatureLevel).
 func (r row) since(level uint32) row { r.Level = level; return r }
 
-// limitRows are the limits that server and queues have in common: the ones by kind and
+// limitRows returns the limits that server and queues have in common: the ones by kind and
 // name, and the older ones that know no names.
 func limitRows() []row {
 	count := numberIn(0, 1<<31-1)
@@ -44,7 +44,7 @@ func limitRows() []row {
 	}
 }
 
-// serverRows are the attributes of the server in the order of qstat -Bf.
+// serverRows returns the attributes of the server in the order of qstat -Bf.
 func serverRows() []row {
 	return slices.Concat([]row{
 		shown("server_state", Text),
@@ -131,7 +131,7 @@ func serverRows() []row {
 	})
 }
 
-// queueRows are the attributes of a queue in the order of qstat -Qf.
+// queueRows returns the attributes of a queue in the order of qstat -Qf.
 func queueRows() []row {
 	return slices.Concat([]row{
 		managed("queue_type", Text, parseQueueType).or("Execution"),
@@ -185,7 +185,7 @@ func queueRows() []row {
 	})
 }
 
-// resourceRows are the attributes of a custom resource.
+// resourceRows returns the attributes of a custom resource.
 func resourceRows() []row {
 	return []row{
 		managed("type", Text, parseType).refusing(pbs.BadAttributeValue),

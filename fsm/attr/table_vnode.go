@@ -2,7 +2,7 @@ package attr
 
 import "rampart/fsm/pbs"
 
-// vnodeRows are the attributes of a vnode in the order of pbsnodes -av.
+// vnodeRows returns the attributes of a vnode in the order of pbsnodes -av.
 func vnodeRows() []row {
 	return []row{
 		managed("Mom", Text, parseHost).onCreate(),
@@ -42,7 +42,7 @@ func vnodeRows() []row {
 	}
 }
 
-// Sharings are the values of a vnode's sharing attribute, which only a vnode
+// Sharings returns the values of a vnode's sharing attribute, which only a vnode
 // definition file sets.
 func Sharings() []string {
 	return []string{
@@ -54,10 +54,10 @@ func Sharings() []string {
 // time: prime_by_queue that of by_queue.
 const PrimeTime = "prime_"
 
-// fixed is an attribute that PBS refuses to set for its default scheduler.
+// fixed returns an attribute that PBS refuses to set for its default scheduler.
 func (r row) fixed() row { r.Fixed = true; return r }
 
-// schedRows are the attributes of the scheduler in the order of list sched.
+// schedRows returns the attributes of the scheduler in the order of list sched.
 func schedRows() []row {
 	return []row{
 		managed("sched_host", Text, nil).fixed(),

@@ -140,7 +140,7 @@ func onHost(c spec.Chunk, host string) spec.Chunk {
 	return c
 }
 
-// hostWord is what requests call a host.
+// hostWord returns what requests call a host.
 func hostWord(tx *state.Tx, name pbs.HostName) string {
 	for v := range tx.VnodesOf(name) {
 		if called, ok := v.Available().Get("host"); ok {

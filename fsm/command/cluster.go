@@ -83,7 +83,7 @@ func (c *TimeTick) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return nil
 }
 
-// historyKept is how long finished jobs stay in the history: job_history_duration; where there is none, not at all.
+// historyKept returns how long finished jobs stay in the history: job_history_duration; where there is none, not at all.
 func historyKept(tx *state.Tx) pbs.Time {
 	if !tx.Server().KeepsHistory() {
 		return 0

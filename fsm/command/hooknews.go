@@ -38,7 +38,7 @@ func (c *HooksTold) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	return nil
 }
 
-// momOf is a mom as logs name it: HOST:PORT with its name, whatever address it is reached by.
+// momOf returns a mom as logs name it: HOST:PORT with its name, whatever address it is reached by.
 func momOf(h *state.Host) string {
 	if i := strings.LastIndexByte(h.Address, ':'); i >= 0 {
 		return string(h.Name) + h.Address[i:]
@@ -130,7 +130,7 @@ func (c *HookWishes) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	return nil
 }
 
-// RestartsCycle is what the log says of a hook that wants a scheduling cycle, in PBS's words.
+// RestartsCycle returns what the log says of a hook that wants a scheduling cycle, in PBS's words.
 func RestartsCycle(hook string) string {
 	return "hook '" + hook + "' requested for scheduler to restart cycle"
 }
@@ -150,7 +150,7 @@ func (c *HookWishes) run(tx *state.Tx, t ReportedTask) (*state.Job, bool) {
 	return j, partOf(j, c.Source.Host, t.RunCount) || !j.Live() && last
 }
 
-// ofOthers is what a mom may do to a vnode of another host: the mother superior of a run that starts
+// ofOthers returns what a mom may do to a vnode of another host: the mother superior of a run that starts
 // takes one of the run out of service, and nothing else (specification: reliable-startup section 6).
 func (c *HookWishes) ofOthers(tx *state.Tx, w HookVnode) HookVnode {
 	may := HookVnode{Name: w.Name}

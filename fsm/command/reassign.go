@@ -125,7 +125,7 @@ func (s *keptShare) same(has state.VnodeJob) bool {
 	return slices.Equal(s.items, has.Items) && slices.Equal(s.slots, has.Slots) && len(has.CPUs) <= s.shown
 }
 
-// heldAt is the place of a run among those of a vnode, or -1.
+// heldAt returns the place of a run among those of a vnode, or -1.
 func heldAt(v *state.Vnode, j *state.Job) int {
 	return slices.IndexFunc(v.Jobs, func(h state.VnodeJob) bool { return j.Has(&h) })
 }

@@ -66,7 +66,7 @@ func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error 
 	return nil
 }
 
-// chargedFor is what a job takes of the server's and the queue's resources with a smaller
+// chargedFor returns what a job takes of the server's and the queue's resources with a smaller
 // request: of what vnodes have, all that it has and all that is held; sizes in kb, as vnodes
 // tell them.
 func chargedFor(j *state.Job, request resource.List, tx *state.Tx) (all resource.List) {
@@ -89,7 +89,7 @@ func chargedFor(j *state.Job, request resource.List, tx *state.Tx) (all resource
 	return all
 }
 
-// phaseUsed is the usage of the phase that ends: cput and walltime since the one before, the
+// phaseUsed returns the usage of the phase that ends: cput and walltime since the one before, the
 // others as the hosts of the phase tell them now (specification: ramp-down section 13).
 func phaseUsed(j *state.Job, present resource.List) resource.List {
 	used := j.Run.Used
@@ -121,7 +121,7 @@ func jobWide(chunks, now resource.List, t resource.Table) resource.List {
 	return chunks
 }
 
-// assignedNow is what the present assignment is charged with: of a vnode that the job has to
+// assignedNow returns what the present assignment is charged with: of a vnode that the job has to
 // itself all, once.
 func assignedNow(tx *state.Tx, j *state.Job) resource.List {
 	parts := j.Run.ExecVnode

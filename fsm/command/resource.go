@@ -97,7 +97,7 @@ func (c *ManageResource) edit(def resource.Def) (resource.Def, error) {
 	return def, nil
 }
 
-// meaning is a definition without the flags i and r.
+// meaning returns a definition without the flags i and r.
 func meaning(def resource.Def) resource.Def {
 	def.Flags &^= resource.Invisible | resource.ReadOnly
 	return def

@@ -53,10 +53,10 @@ func (c *DecideReservation) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return c.replace(tx, &next)
 }
 
-// scheduler is who confirms, in records.
+// scheduler returns who confirms, in records.
 func scheduler(tx *state.Tx) pbs.User { return pbs.User{Name: "Scheduler", Host: serverHost(tx)} }
 
-// system is who ends reservations, in records.
+// system returns who ends reservations, in records.
 func system(tx *state.Tx) pbs.User { return pbs.User{Name: "root", Host: serverHost(tx)} }
 
 func serverHost(tx *state.Tx) pbs.HostName { return pbs.HostName(tx.Cluster().Name) }

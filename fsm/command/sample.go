@@ -69,7 +69,7 @@ func presentUsed(tx *state.Tx, j *state.Job, present resource.List) {
 	run.Phases = &p
 }
 
-// usedNow is what a run has used by what its mother superior tells, which is all that there is to tell: what it does
+// usedNow returns what a run has used by what its mother superior tells, which is all that there is to tell: what it does
 // not name any more cannot be united over the hosts, or was taken back by a hook (specification: resources-used
 // section 4). A mom whose host was booted may have forgotten what it told before: the walltime of a run never falls, and
 // its cput not below what its phases have used.

@@ -155,7 +155,7 @@ func assign(tx *state.Tx, j *state.Job) error {
 	return nil
 }
 
-// shownCPUs is the number behind the star of an entry of exec_host: a chunk over several
+// shownCPUs returns the number behind the star of an entry of exec_host: a chunk over several
 // vnodes always shows 0 (specification: ramp-down section 1).
 func shownCPUs(tx *state.Tx, chunk spec.ExecChunk, cpus int) int {
 	switch {
@@ -279,7 +279,7 @@ func leavesPromised(tx *state.Tx, j *state.Job, v *state.Vnode, held state.Vnode
 	return nil
 }
 
-// wholeOf is what a run takes that has a vnode for itself: all that is the vnode's own, and
+// wholeOf returns what a run takes that has a vnode for itself: all that is the vnode's own, and
 // what it has asked for of what the vnode shares of others.
 func wholeOf(v *state.Vnode, asked resource.List) resource.List {
 	all := v.Own(v.Available())

@@ -92,7 +92,7 @@ func (c *JobStarted) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	return nil
 }
 
-// nothingUsed is what every record of usage tells at least (specification: accounting
+// nothingUsed returns what every record of usage tells at least (specification: accounting
 // section 3), of a run that has used nothing yet.
 func nothingUsed() resource.List {
 	return resource.List{

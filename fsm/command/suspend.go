@@ -141,7 +141,7 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 	return nil
 }
 
-// shownOn is how often a job stands among the jobs of one of its vnodes: for each cpu, and once for a
+// shownOn returns how often a job stands among the jobs of one of its vnodes: for each cpu, and once for a
 // chunk without any.
 func shownOn(j *state.Job, name pbs.VnodeName) int {
 	shown := 0

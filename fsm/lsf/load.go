@@ -142,7 +142,7 @@ var loadReasons = map[string]string{
 
 const reasonExternal, reasonExternalEnd = "External load index (", ") is beyond threshold;"
 
-// ReasonLoad is why jobs wait that the threshold of an index keeps from hosts (specification: reservation section 9.2).
+// ReasonLoad returns why jobs wait that the threshold of an index keeps from hosts (specification: reservation section 9.2).
 func ReasonLoad(index string) string {
 	if reason, ok := loadReasons[index]; ok {
 		return reason

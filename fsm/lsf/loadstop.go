@@ -15,7 +15,7 @@ const StopCondition = "STOP_COND"
 // ByCondition reports whether indices say that STOP_COND has suspended a job.
 func ByCondition(indices []string) bool { return len(indices) == 1 && indices[0] == StopCondition }
 
-// LoadComment is the comment of a job that is suspended since indices of a host are beyond loadStop, or STOP_COND of its queue holds there.
+// LoadComment returns the comment of a job that is suspended since indices of a host are beyond loadStop, or STOP_COND of its queue holds there.
 func LoadComment(host string, indices []string) string {
 	if ByCondition(indices) {
 		return loadCommentBegin + host + loadCommentCond
@@ -54,7 +54,7 @@ var stopWords = map[string]string{
 	"tmp": "Available /tmp space", "swp": "Available swap space", "mem": "Available memory",
 }
 
-// ReasonStopped is why a job is suspended that is so by load.
+// ReasonStopped returns why a job is suspended that is so by load.
 func ReasonStopped(indices []string) string {
 	if ByCondition(indices) {
 		return reasonCondition

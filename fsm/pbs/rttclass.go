@@ -22,7 +22,7 @@ func ParseRTTClass(s string) (RTTClass, error) {
 	return "", fmt.Errorf("%q is no class of round-trip times: lan, metro or wan", s)
 }
 
-// Factor is what times are multiplied by. A class that is not set is lan.
+// Factor returns what times are multiplied by. A class that is not set is lan.
 func (c RTTClass) Factor() int {
 	switch c {
 	case RTTMetro:

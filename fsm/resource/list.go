@@ -168,7 +168,7 @@ type Shortage struct {
 	Request, Free, Offered string // Offered is empty for what is no number, of which Free is the value that there is
 }
 
-// Unlike is the shortage of what is not consumed: one value is asked for, and another, or none, is offered. A number that is not
+// Unlike returns the shortage of what is not consumed: one value is asked for, and another, or none, is offered. A number that is not
 // offered is 0; for PBS's scheduler it is an amount by its type, whatever its flags.
 func Unlike(def Def, want Quantity, offer string) *Shortage {
 	s := &Shortage{Resource: def.Name, Request: want.InKB().String(), Free: offer}

@@ -45,7 +45,7 @@ func (q Quantity) formatSize() string {
 	return strconv.FormatInt(q.num, 10) + suffix
 }
 
-// byteShift is the shift that turns the number into bytes.
+// byteShift returns the shift that turns the number into bytes.
 func (q Quantity) byteShift() uint8 {
 	if q.words {
 		return q.shift + wordBits

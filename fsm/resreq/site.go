@@ -43,7 +43,7 @@ var builtin = func() map[string]Resource {
 
 var aliases = map[string]string{"swap": "swp", "login": "ls", "logins": "ls", "idle": "it", "cpu": "r1m"}
 
-// sized are the resources that are amounts of megabytes.
+// sized reports whether a resource is an amount of megabytes.
 func sized(name string) bool { return name == "mem" || name == "swp" || name == "tmp" }
 
 // A Site is what a cluster has defined beside the built-in resources. The zero value has nothing.

@@ -45,7 +45,7 @@ func completeItems(given, defaults resource.List, t resource.Table) (resource.Li
 	return items, nil
 }
 
-// chunkSize is the greatest length to which a chunk is printed.
+// chunkSize returns the greatest length to which a chunk is printed.
 func chunkSize(items resource.List) int {
 	const count, signs = len("+131072"), len(`:=""`)
 	size := count

@@ -185,7 +185,7 @@ func (e *ExecVnode) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// size is the length to which it is printed, quotes apart.
+// size returns the length to which it is printed, quotes apart.
 func (e ExecVnode) size() int {
 	n := 0
 	for _, c := range e {

@@ -99,7 +99,7 @@ func (p *formulaParser) next() {
 
 func isLetter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// numberLength is the length of a number with a fraction and an exponent, if it has them.
+// numberLength returns the length of a number with a fraction and an exponent, if it has them.
 func numberLength(s string) int {
 	digits := func(n int) int {
 		for n < len(s) && s[n] >= '0' && s[n] <= '9' {

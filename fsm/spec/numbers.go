@@ -53,7 +53,7 @@ func lcm(a, b float64) float64 {
 	return a / gcd(a, b) * b
 }
 
-// isqrt is the greatest whole number whose square is not above the whole part of a.
+// isqrt returns the greatest whole number whose square is not above the whole part of a.
 func isqrt(a float64) float64 {
 	a = math.Trunc(a)
 	n := math.Floor(math.Sqrt(a))
@@ -63,7 +63,7 @@ func isqrt(a float64) float64 {
 	return n
 }
 
-// ulp is the value of the last bit of a number.
+// ulp returns the value of the last bit of a number.
 func ulp(a float64) float64 {
 	if a = math.Abs(a); a == math.MaxFloat64 {
 		return a - math.Nextafter(a, 0)
@@ -79,7 +79,7 @@ func near(a, b float64) bool {
 	return !math.IsInf(a, 0) && !math.IsInf(b, 0) && math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b))
 }
 
-// modf is the fraction of a number and its whole part.
+// modf returns the fraction of a number and its whole part.
 func modf(a float64) [2]float64 {
 	if math.IsInf(a, 0) {
 		return [2]float64{0, a}
@@ -88,7 +88,7 @@ func modf(a float64) [2]float64 {
 	return [2]float64{a - whole, whole}
 }
 
-// frexp is the mantissa of a number and its exponent.
+// frexp returns the mantissa of a number and its exponent.
 func frexp(a float64) [2]float64 {
 	fraction, exponent := math.Frexp(a)
 	return [2]float64{fraction, float64(exponent)}

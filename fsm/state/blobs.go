@@ -21,7 +21,7 @@ func (s *Script) Size() int64 {
 	return int64(len(s.Body))
 }
 
-// byBlob is the order of scripts that are blobs: those of one content stand together.
+// byBlob reports whether one script stands before another in the order of blobs: scripts of one content stand together.
 func byBlob(a, b *Script) bool {
 	if c := bytes.Compare(a.Blob.Sum[:], b.Blob.Sum[:]); c != 0 {
 		return c < 0

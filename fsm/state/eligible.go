@@ -133,7 +133,7 @@ func (j *Job) foreseen() bool {
 	return false
 }
 
-// topsFirst is the order of what is foreseen.
+// topsFirst reports whether one job stands before another in the order of what is foreseen.
 func topsFirst(a, b *Job) bool {
 	if top := a.IsTop(); top != b.IsTop() {
 		return top

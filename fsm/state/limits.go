@@ -199,7 +199,7 @@ func (t *tables) waitFor(l Limit, used int64) Wait {
 	return ShortOf(code, def, l.Need, l.Most-used, l.Most)
 }
 
-// ShortOf is what a job waits for that needs more of a resource of server or queue than is left. If it needs more than there
+// ShortOf returns what a job waits for that needs more of a resource of server or queue than is left. If it needs more than there
 // is, it can never run.
 func ShortOf(code WaitCode, def resource.Def, need, left, most int64) Wait {
 	w := Short(code, &resource.Shortage{

@@ -135,7 +135,7 @@ func (j *Job) heldItems() (items []resource.Item) {
 	return items
 }
 
-// phaseAttributes are the hidden attributes of a job that has released vnodes.
+// phaseAttributes returns the hidden attributes of a job that has released vnodes.
 func (j *Job) phaseAttributes(name string) attr.List {
 	p := j.LastRun().Phases
 	if p == nil {

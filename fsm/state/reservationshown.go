@@ -12,7 +12,7 @@ import (
 	"rampart/fsm/resource"
 )
 
-// reservedText is the attribute resv of a vnode.
+// reservedText returns the attribute resv of a vnode.
 func (t *tables) reservedText(v *Vnode) string {
 	var ids []string
 	for r := range t.ReservationsOn(v.Name) {

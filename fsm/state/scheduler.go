@@ -282,7 +282,7 @@ func (v *Vnode) Partition() string {
 // hasPartition reports whether the vnode is in a partition.
 func (v *Vnode) hasPartition() bool { return v.Partition() != "" }
 
-// byPartition is the order of the index of vnodes that are in one.
+// byPartition reports whether one vnode stands before another in the index of vnodes that are in a partition.
 func byPartition(a, b *Vnode) bool {
 	return cmp.Or(cmp.Compare(a.Partition(), b.Partition()), cmp.Compare(a.Seq, b.Seq)) < 0
 }
@@ -290,7 +290,7 @@ func byPartition(a, b *Vnode) bool {
 // isOfQueue reports whether only jobs of one queue may have the vnode.
 func (v *Vnode) isOfQueue() bool { return v.Get("queue") != "" }
 
-// byQueue is the order of the index of vnodes that are of one queue.
+// byQueue reports whether one vnode stands before another in the index of vnodes that are for one queue.
 func byQueue(a, b *Vnode) bool {
 	return cmp.Or(cmp.Compare(a.Get("queue"), b.Get("queue")), cmp.Compare(a.Seq, b.Seq)) < 0
 }

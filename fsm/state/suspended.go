@@ -43,7 +43,7 @@ func (j *Job) Released() spec.ExecVnode {
 	return nil
 }
 
-// releasedList is what it gave back in all.
+// releasedList returns what it gave back in all.
 func (j *Job) releasedList() resource.List {
 	if s := j.LastRun().Suspension; s != nil {
 		return s.Resources

@@ -9,7 +9,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// Encoding is how records are written, for digests and snapshots: the same way everywhere, assignments as text.
+// Encoding returns how records are written, for digests and snapshots: the same way everywhere, assignments as text.
 func Encoding() cbor.EncOptions {
 	o := cbor.CoreDetEncOptions()
 	o.TextMarshaler = cbor.TextMarshalerTextString

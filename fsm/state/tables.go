@@ -185,7 +185,7 @@ func newTablesUnder(u *undo) tables {
 	return t
 }
 
-// bySeqAndSub is the order of jobs by their ids: an array is followed by its subjobs.
+// bySeqAndSub reports whether one job stands before another by their ids: an array is followed by its subjobs.
 func bySeqAndSub(a, b *Job) bool {
 	return a.Seq < b.Seq || a.Seq == b.Seq && a.Sub < b.Sub
 }

@@ -53,7 +53,7 @@ func withUsed(assigned resource.List, used []string, t resource.Table) resource.
 	return assigned
 }
 
-// nothing is how PBS writes that none of a resource is assigned.
+// nothing returns how PBS writes that none of a resource is assigned.
 func nothing(def resource.Def) string {
 	if def.Type == resource.Size {
 		return "0kb"

@@ -172,7 +172,7 @@ func (v *Vnode) FreeCPUs(n int) []uint32 {
 	return free
 }
 
-// multivnode is the value of in_multivnode_host, which only vnodes have that share a host.
+// multivnode returns the value of in_multivnode_host, which only vnodes have that share a host.
 func multivnode(shares bool) string {
 	if shares {
 		return "1"
@@ -228,7 +228,7 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 	return out
 }
 
-// pcpus is what a hook has set, else what the mom reports.
+// pcpus returns what a hook has set, else what the mom reports.
 func (v *Vnode) pcpus(host *Host) string {
 	if n, ok := v.Attrs.Get("pcpus", ""); ok {
 		return n
@@ -273,7 +273,7 @@ func (h *Host) Ailment() string { return cmp.Or(h.Trouble, h.Sick) }
 // ConnectionClosed is why a mom is down, in PBS's words.
 const ConnectionClosed = "communication closed"
 
-// absence is the comment of a vnode whose mom was there and is down, in PBS's words.
+// absence returns the comment of a vnode whose mom was there and is down, in PBS's words.
 func (v *Vnode) absence() string {
 	if v.Flags&(VnodeDown|VnodeUnknown) != VnodeDown {
 		return ""

@@ -128,7 +128,7 @@ func (c *config) applies(host string) bool {
 // on reports whether a controller is to be used at the host.
 func (c *controller) on(host string) bool { return c.Enabled && !pbs.AnyHost(c.ExcludeHosts, host) }
 
-// reserved is how much of a host's memory jobs do not get, in bytes.
+// reserved returns how much of a host's memory jobs do not get, in bytes.
 func (m *memoryConfig) reserved(total int64) int64 {
 	return min(total, min(total, int64(m.ReserveAmount))+total/100*min(max(m.ReservePercent, 0), 100))
 }

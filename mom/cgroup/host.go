@@ -132,7 +132,7 @@ func parseList(text string) []int {
 	return slices.Compact(all)
 }
 
-// formatList is the reverse of parseList; the list is sorted.
+// formatList writes what parseList reads; the list is sorted.
 func formatList(list []int) string {
 	var b strings.Builder
 	for i := 0; i < len(list); {

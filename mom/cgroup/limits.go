@@ -69,7 +69,7 @@ func (m *Manager) plan(w Want, a *assignment) plan {
 	return p
 }
 
-// relative is the place of a job's folder in every hierarchy.
+// relative returns the place of a job's folder in every hierarchy.
 func (m *Manager) relative(t Tree, job string) string {
 	return filepath.Join("/", t.Parent, m.config.Prefix+".service", "jobid", job)
 }
@@ -128,7 +128,7 @@ func (m *Manager) set(t Tree, job string, p plan) error {
 	return nil
 }
 
-// subsystems are the controllers of a plan that the host has mounted.
+// subsystems returns the controllers of a plan that the host has mounted.
 func subsystems(t Tree, p plan) []cgroup1.Subsystem {
 	var all []cgroup1.Subsystem
 	add := func(name string, of func(parent string) (cgroup1.Subsystem, error)) {

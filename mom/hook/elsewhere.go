@@ -99,7 +99,7 @@ func (e *Elsewhere) talk(ctx context.Context, run *Run, exchange func(context.Co
 	return answer, err
 }
 
-// turn is how long a script waits that is asked for at the same moment as others: its event and its job say which is first, and not
+// turn returns how long a script waits that is asked for at the same moment as others: its event and its job say which is first, and not
 // what its caller had to do until then.
 func (r *Run) turn() time.Duration {
 	h := fnv.New32a()

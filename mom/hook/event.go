@@ -242,7 +242,7 @@ type Source interface {
 	Objects(ctx context.Context, kind, name string, yield func(Object) error) error
 }
 
-// jsonText is a value as one line of JSON.
+// jsonText returns a value as one line of JSON.
 func jsonText(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	return append(text, '\n'), err

@@ -65,7 +65,7 @@ func kindsOf(o attr.Object) map[string]string {
 	return out
 }
 
-// SettableJob are the attributes that queuejob and modifyjob hooks may set: what submitters
+// SettableJob returns the attributes that queuejob and modifyjob hooks may set: what submitters
 // and Managers may.
 func SettableJob() []string {
 	all := []string{"queue"}
@@ -77,7 +77,7 @@ func SettableJob() []string {
 	return all
 }
 
-// SettableResv are the attributes of reservations that resvsub and modifyresv hooks may set.
+// SettableResv returns the attributes of reservations that resvsub and modifyresv hooks may set.
 func SettableResv() []string {
 	return []string{
 		"Reserve_Name", "reserve_start", "reserve_end", "reserve_duration", "Resource_List", "Authorized_Users", "Authorized_Groups",
@@ -85,21 +85,21 @@ func SettableResv() []string {
 	}
 }
 
-// SettableQueued are the attributes of a job that is queued, which hooks may set as those of
+// SettableQueued returns the attributes of a job that is queued, which hooks may set as those of
 // modifyjob do: all but its queue.
 func SettableQueued() []string { return SettableJob()[1:] }
 
-// SettableAtStart are the attributes that runjob hooks may set of a job that they let start, and
+// SettableAtStart returns the attributes that runjob hooks may set of a job that they let start, and
 // of one that they do not: those of AtRefusal.
 func SettableAtStart() []string {
 	return append([]string{"Resource_List", "Variable_List", "Output_Path", "Error_Path", "Priority", "create_resv_from_job"}, AtRefusal()...)
 }
 
-// AtRefusal are the attributes of a job that runjob hooks may set though they refuse its start:
+// AtRefusal returns the attributes of a job that runjob hooks may set though they refuse its start:
 // they say how long it is to wait.
 func AtRefusal() []string { return []string{"Hold_Types", "Execution_Time", "depend", "project"} }
 
-// SettableOnMom are the attributes of jobs that hooks on moms may set.
+// SettableOnMom returns the attributes of jobs that hooks on moms may set.
 func SettableOnMom() []string {
 	return []string{"resources_used", "Hold_Types", "Execution_Time", "Account_Name", "Priority", "comment", "run_count", "Variable_List"}
 }

@@ -117,7 +117,7 @@ func (a *Answer) bound(own bool) {
 	}
 }
 
-// failureText is what a client is told (specification: hooks section 5).
+// failureText returns what a client is told (specification: hooks section 5).
 func failureText(h *Hook, a *Answer) string {
 	what := "encountered an exception"
 	if a.TimedOut {

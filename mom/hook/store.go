@@ -253,7 +253,7 @@ func attributesText(h *Hook) []byte {
 	return []byte(b.String())
 }
 
-// readableByOwners are the files that others than root may read: the configuration of hooks that run as the owner of
+// readableByOwners returns the files that others than root may read: the configuration of hooks that run as the owner of
 // a job. Scripts, and what other hooks are configured with, may hold secrets of the site.
 func readableByOwners(m *Manifest) map[string]bool {
 	all := map[string]bool{}

@@ -223,7 +223,7 @@ func (j *fakeJob) halt(stop bool) {
 	j.stopped = stop
 }
 
-// worked is how long a program was not stopped.
+// worked returns how long a program was not stopped.
 func (j *fakeJob) worked() time.Duration {
 	worked := time.Since(j.begun) - j.rested
 	if j.stopped {

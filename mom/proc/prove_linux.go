@@ -33,7 +33,7 @@ func (l *Linux) Prove(ctx context.Context, dir string) error {
 	return nil
 }
 
-// prove is what the shim does then.
+// prove writes and syncs a file in the folder, and returns the exit status of the shim.
 func prove(dir string) int {
 	path := filepath.Join(dir, ".proof")
 	err := writeRecord(path, struct{}{}, true)

@@ -271,5 +271,5 @@ func ownRSS() int64 {
 	return self.Maxrss
 }
 
-// SinceBoot is the clock of deadlines: it runs on while the host is suspended.
+// SinceBoot reads the clock of deadlines, which runs on while the host is suspended.
 func SinceBoot() time.Duration { return boottime() }

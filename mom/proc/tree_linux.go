@@ -167,7 +167,7 @@ func signalOne(p process, sig syscall.Signal) error {
 	return unix.PidfdSendSignal(fd, sig, nil, 0)
 }
 
-// boottime is the time since the boot, suspension included.
+// boottime returns the time since the boot, suspension included.
 func boottime() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {

@@ -188,7 +188,7 @@ func (a *ActionScript) args(t Task, p saved) []string {
 	return out
 }
 
-// environment is what scripts of the site find: nothing that the user has chosen.
+// environment returns what scripts of the site find: nothing that the user has chosen.
 func (x *siteScripts) environment(t Task, a Account, p saved) []string {
 	env := []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

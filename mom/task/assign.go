@@ -112,7 +112,7 @@ func (t Task) Present() []spool.Used {
 	return t.Used()
 }
 
-// parting is what is still to be told to sisters.
+// parting returns what is still to be told to sisters.
 func (t mother) parting() []Action {
 	if !t.Assignment.open() || t.quit() {
 		return nil

@@ -75,19 +75,19 @@ func init() {
 	}
 }
 
-// plainly is a deed that needs no more than its name.
+// plainly returns a deed that needs no more than its name.
 func plainly(do func(*Runner, context.Context)) doer {
 	return func(r *Runner, ctx context.Context, _ Action) { do(r, ctx) }
 }
 
-// begins is a deed of the start that may run hooks.
+// begins returns a deed of the start that may run hooks.
 func begins(do func(s *Site, ctx, hooks context.Context, t Task) Event) doer {
 	return func(r *Runner, ctx context.Context, _ Action) {
 		r.begin(ctx, func(ctx, hooks context.Context, t Task) Event { return do(r.site, ctx, hooks, t) })
 	}
 }
 
-// apart is a deed that goes on beside the task.
+// apart returns a deed that goes on beside the task.
 func apart(do func(*Site, context.Context, Task) Event) doer {
 	return func(r *Runner, ctx context.Context, _ Action) {
 		r.async(ctx, func(ctx context.Context, t Task) Event { return do(r.site, ctx, t) })

@@ -96,7 +96,7 @@ func (o Order) addLSF(env map[string]string, host string) {
 // maxSlotWords bounds LSB_HOSTS: an environment has a limit, and LSB_MCPU_HOSTS says the same.
 const maxSlotWords = 4096
 
-// kind is what the job finds in PBS_ENVIRONMENT.
+// kind returns what the job finds in PBS_ENVIRONMENT.
 func (o Order) kind() string {
 	if o.interactive() {
 		return "PBS_INTERACTIVE"
@@ -252,7 +252,7 @@ func (o Order) nodeFile(host string) (string, error) {
 	return b.String(), nil
 }
 
-// Nodes is the node table: the host of each line of the node file. Without any it names this host.
+// Nodes returns the node table: the host of each line of the node file. Without any it names this host.
 func (o Order) Nodes(host pbs.HostName) ([]string, error) {
 	text, err := o.nodeFile(string(host))
 	if err != nil {

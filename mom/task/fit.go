@@ -76,7 +76,7 @@ func (s *Site) resize(ctx, stoppable context.Context, t Task) Event {
 	return unless(ctx, Fitted{Number: t.Assignment.Number})
 }
 
-// hookText is what a hook that has refused has said.
+// hookText returns what a hook that has refused has said.
 func hookText(err error) string { return strings.TrimSuffix(err.Error(), ": "+ErrHook.Error()) }
 
 func (s *Site) resizeRejected(t Task) {

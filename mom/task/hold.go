@@ -98,7 +98,7 @@ func (h Hold) over(failure string) (next Hold, ok bool) {
 	return h.step(savedWord, "")
 }
 
-// restarted is what is left of the checkpoint when the mom comes back: the script died with the earlier one.
+// restarted returns what is left of the checkpoint when the mom comes back: the script died with the earlier one.
 func (h Hold) restarted() (next Hold, failed bool) {
 	if h.Joint {
 		return h.step(jointOverWord, "the mom was restarted")

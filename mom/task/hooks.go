@@ -52,7 +52,7 @@ func (s *Site) begun(ctx context.Context, t Task) ([]spool.Used, error) {
 	return s.Hooks.Begin(ctx, t)
 }
 
-// patience is how long hooks of the events may take.
+// patience returns how long hooks of the events may take.
 func (s *Site) patience(events ...string) time.Duration {
 	if s.Hooks == nil {
 		return 0
@@ -178,7 +178,7 @@ func (t Task) hooked(ev Hooked) (Task, []Action, error) {
 	return t, nil, nil
 }
 
-// Hooking is the task with what hooks on this host have set of resources_used.
+// Hooking returns the task with what hooks on this host have set of resources_used.
 func (t Task) Hooking(used []spool.Used) Task {
 	t.HookUsed = overlaid(t.HookUsed, used)
 	return t

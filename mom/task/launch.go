@@ -223,7 +223,7 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	return spec
 }
 
-// directory is where the program starts: where the user asked for with -W pwd, or in the
+// directory returns where the program starts: where the user asked for with -W pwd, or in the
 // job's folder, which is his home unless sandbox says another.
 func (s *Site) directory(t Task, a Account) string {
 	if dir := t.Attrs.Get("pwd"); dir != "" {

@@ -16,7 +16,7 @@ var (
 	ErrHookDelete = fmt.Errorf("%w", ErrHook)
 )
 
-// hookCode is the failure of a start as the log calls it; 0: a hook says nothing of it.
+// hookCode returns the failure of a start as the log calls it; 0: a hook says nothing of it.
 func hookCode(err error) int {
 	switch {
 	case errors.Is(err, ErrHookRerun):
@@ -27,7 +27,7 @@ func hookCode(err error) int {
 	return 0
 }
 
-// notStarted is what the log says of a start that has failed by itself; empty: it has not.
+// notStarted returns what the log says of a start that has failed by itself; empty: it has not.
 func notStarted(before, after Task, ev Event) string {
 	if before.Sister() || before.Result != nil || after.Result == nil || before.Life.Kill.there() || before.Life.forced() {
 		return ""

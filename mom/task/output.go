@@ -175,7 +175,7 @@ func (o *output) target(t Task, a Account, kind string) place {
 	return o.staging.route(a, host, path)
 }
 
-// letterOf is the letter of a stream in -k, -R and -j.
+// letterOf returns the letter of a stream in -k, -R and -j.
 func letterOf(kind string) string {
 	if kind == stderr {
 		return "e"
@@ -216,7 +216,7 @@ func (o *output) tellIndirect(t Task, a Account) {
 	}
 }
 
-// defaultName is the file's name when none was asked for: "STDIN.o12", of a subjob
+// defaultName returns the file's name when none was asked for: "STDIN.o12", of a subjob
 // "STDIN.o12.3".
 func (o Order) defaultName(kind string) string {
 	letter := "o"
@@ -234,7 +234,7 @@ func (o Order) defaultName(kind string) string {
 	return name
 }
 
-// nameInFolder is the file's name in a folder that was asked for: "12.srv.OU", of a subjob
+// nameInFolder returns the file's name in a folder that was asked for: "12.srv.OU", of a subjob
 // "12[3].srv.OU".
 func (o Order) nameInFolder(kind string) string { return string(o.Key.Job) + "." + kind }
 

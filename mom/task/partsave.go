@@ -57,7 +57,7 @@ func (p SavedPart) over(failure string) SavedPart {
 	return p.step(savedWord, "")
 }
 
-// stopped is the part when scripts that are at work are stopped.
+// stopped returns the part when scripts that are at work are stopped.
 func (p SavedPart) stopped(why string) SavedPart { return p.step(notSavedWord, why) }
 
 // A KeptPart says what becomes of a checkpoint, and of the job's files, when a run is over. The
@@ -105,7 +105,7 @@ func (t Task) savable() bool {
 	return !t.interactive() && (len(t.sisters()) == 0 || t.Assignment.Number == 0)
 }
 
-// keepers are the sisters' hosts, which keep parts of a checkpoint.
+// keepers returns the sisters' hosts, which keep parts of a checkpoint.
 func (t Task) keepers() (all []pbs.HostName) {
 	for _, h := range t.sisters() {
 		all = append(all, h.Name)

@@ -16,7 +16,7 @@ import (
 	"rampart/transport/pause"
 )
 
-// programDir is where the shim of a program keeps its files, and the program its output.
+// programDir returns where the shim of a program keeps its files, and the program its output.
 func (s *Site) programDir(t Task, id uint32) string {
 	return filepath.Join(s.Spool.TaskDir(t.Key), fmt.Sprintf("task-%08x", id))
 }
@@ -79,7 +79,7 @@ func (s *Site) spawn(ctx context.Context, t Task, p Program) (proc.Handle, error
 	return s.System.Start(ctx, dir, spec)
 }
 
-// programEnvironment is the job's, with what was sent along, and the number of task and node. The
+// programEnvironment returns the job's, with what was sent along, and the number of task and node. The
 // node file is missing: by that hooks tell such a program from the start of the job
 // (specification: reliable-startup section 7).
 func (s *Site) programEnvironment(t Task, a Account, p Program) []string {

@@ -113,7 +113,7 @@ func (t Task) alter(changes Attrs) (Task, []Action, error) {
 	return t.Altered(changes), nil, nil
 }
 
-// Altered is the task with other values of its job's attributes.
+// Altered returns the task with other values of its job's attributes.
 func (t Task) Altered(changes Attrs) Task {
 	attrs := slices.Clone(t.Attrs)
 	for _, c := range changes {

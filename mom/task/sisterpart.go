@@ -85,7 +85,7 @@ func (p Part) step(on word) (next Part, ok bool) {
 	return p, ok
 }
 
-// concluded is the part when the hooks of its stage have run.
+// concluded returns the part when the hooks of its stage have run.
 func (p Part) concluded() (next Part, ok bool) {
 	switch {
 	case p.lastHooks():
@@ -114,7 +114,7 @@ func (p Part) state() State {
 	return Accepted
 }
 
-// deeds is what is to be done at a stage of the end.
+// deeds returns what is to be done at a stage of the end.
 func (p Part) deeds() []Action {
 	switch p.Stage {
 	case PartEpilogue, PartEnd:

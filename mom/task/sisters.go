@@ -137,7 +137,7 @@ func (t mother) conclude(result spool.Ended) (Task, []Action, error) {
 	return t.Task, t.delivery(), nil
 }
 
-// gather is what is still to be done before the run is over on all hosts.
+// gather returns what is still to be done before the run is over on all hosts.
 func (t mother) gather() []Action {
 	var actions []Action
 	if t.Programs.live() {

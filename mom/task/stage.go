@@ -93,7 +93,7 @@ func (g *stager) transfer(t Task, a Account, item pbs.Staged, out bool) files.Tr
 	return e
 }
 
-// carriage is what all transfers of a job have in common.
+// carriage returns what all transfers of a job have in common.
 func (g *stager) carriage(t Task, a Account) files.Transfer {
 	remote, _, _ := strings.Cut(t.Attrs.Get("Job_Owner"), "@")
 	return files.Transfer{
@@ -236,7 +236,7 @@ func (g *stager) sweep(ctx context.Context, t Task) {
 	}
 }
 
-// jobDir is the staging and execution folder of the job, as sandbox says.
+// jobDir returns the staging and execution folder of the job, as sandbox says.
 func (f *folders) jobDir(t Task, a Account) string {
 	switch t.Attrs.Get("sandbox") {
 	case "PRIVATE":

@@ -104,7 +104,7 @@ func (s Suspension) told(name string) string {
 	}
 }
 
-// again is what brings about that the processes stand, or go on: an earlier mom may not have come to it.
+// again returns what brings about that the processes stand, or go on: an earlier mom may not have come to it.
 func (s Suspension) again() []Action {
 	switch s.State {
 	case Suspended:

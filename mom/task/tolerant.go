@@ -19,7 +19,7 @@ const defaultWait = 30 * time.Second
 // slotFor is how long one that does not answer takes the place of another that could be asked.
 const slotFor = time.Second
 
-// waitFor is the longest wait at a step of the start (specification: reliable-startup
+// waitFor returns the longest wait at a step of the start (specification: reliable-startup
 // section 12).
 func (s *Site) waitFor(step StartStep) time.Duration {
 	set, alarms := s.Settings().JoinAlarm, s.patience("execjob_begin")

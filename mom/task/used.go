@@ -129,7 +129,7 @@ func (r Reckoning) Own() []spool.Used {
 	return overlaid(used, r.HookUsed)
 }
 
-// timeAndCPUs are the resources that are the job's, and no host's.
+// timeAndCPUs returns the resources that are the job's, and no host's.
 func (r Reckoning) timeAndCPUs() []spool.Used {
 	return []spool.Used{
 		{Resource: "ncpus", Value: cmp.Or(r.ncpus, "0")},
@@ -229,7 +229,7 @@ func valuesOf(parts []part, name string) []valueOf {
 	return all
 }
 
-// combined is the value of all hosts; "" when none counts. own is the host whose value stands
+// combined returns the value of all hosts; "" when none counts. own is the host whose value stands
 // for those that are not combined.
 func combined(own pbs.HostName, set []valueOf) (string, []Misfit) {
 	kind, _ := resource.ParseType(set[0].kind)
@@ -280,7 +280,7 @@ func sum(set []valueOf) string {
 	return total.String()
 }
 
-// unitOf is the unit of a size as it is written.
+// unitOf returns the unit of a size as it is written.
 func unitOf(q resource.Quantity) string {
 	if q.Type() != resource.Size {
 		return ""
@@ -294,7 +294,7 @@ func unitOf(q resource.Quantity) string {
 	return ""
 }
 
-// total is what the parts of the run have used together, as measured.
+// total returns what the parts of the run have used together, as measured.
 func (r Reckoning) total() Peak {
 	sum := r.Peak
 	for _, s := range r.Shares {

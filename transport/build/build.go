@@ -27,7 +27,7 @@ func Version() string {
 	return of(info)
 }
 
-// of is the version of a program that was built without make: Go's own of the module, or the
+// of returns the version of a program that was built without make: Go's own of the module, or the
 // commit that it was built from.
 func of(info *debug.BuildInfo) string {
 	if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok {

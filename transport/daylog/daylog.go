@@ -189,7 +189,7 @@ func (l *Log) openLocked(day string) (begun bool, err error) {
 	return true, nil
 }
 
-// pathLocked is where the lines of a day lie; no day: those of all.
+// pathLocked returns where the lines of a day lie; no day: those of all.
 func (l *Log) pathLocked(day string) string {
 	if day == "" {
 		return l.opts.File

@@ -38,7 +38,7 @@ const systemPause = 10 * time.Second
 // on reports whether lines go to the system's log at all.
 func (s Syslog) on() bool { return s.Facility >= 1 && s.Facility <= 9 }
 
-// priority is the number at the front of a message.
+// priority returns the number at the front of a message.
 func (s Syslog) priority(severity int) int {
 	facility := 3
 	if s.Facility > 1 {
@@ -47,7 +47,7 @@ func (s Syslog) priority(severity int) int {
 	return facility<<3 | severity
 }
 
-// severityOf is how urgent an event is for the system's log.
+// severityOf returns how urgent an event is for the system's log.
 func severityOf(event uint16) int {
 	switch {
 	case event&pbs.LogError != 0:

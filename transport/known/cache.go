@@ -160,7 +160,7 @@ func (c *Cache[V]) Hint(ctx context.Context, key string) (V, bool) {
 	return known.value, known.no == nil
 }
 
-// patience is how long news of a key is waited for: not at all while the service is silent, or silent about it.
+// patience returns how long news of a key is waited for: not at all while the service is silent, or silent about it.
 func (c *Cache[V]) patience(key string) time.Duration {
 	if c.doubtful(key) {
 		return 0

@@ -42,7 +42,7 @@ func Lock(path string, pid int) (*os.File, error) {
 	return f, nil
 }
 
-// held is the file that is locked for the one with the pid: "server_priv/.server.lock".
+// held returns the file that is locked for the one with the pid: "server_priv/.server.lock".
 func held(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
 }

@@ -10,7 +10,7 @@ import (
 	"rampart/mom/proc"
 )
 
-// cgroups is where the moms of the cluster make the cgroups of their jobs, apart from those of
+// cgroups returns where the moms of the cluster make the cgroups of their jobs, apart from those of
 // others on the machine.
 func (l layout) cgroups() string {
 	h := fnv.New32a()

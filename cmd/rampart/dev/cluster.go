@@ -116,7 +116,7 @@ func (c *cluster) moms(ctx context.Context) error {
 	return nil
 }
 
-// momConfig is the configuration of a mom on a machine that passes for many: all share
+// momConfig returns the configuration of a mom on a machine that passes for many: all share
 // their files, and each has a TMPDIR of its own, for job ids of several clusters are the
 // same.
 func (l layout) momConfig(name string) string {

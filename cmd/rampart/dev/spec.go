@@ -31,7 +31,7 @@ type Mom struct {
 
 func standard() []Resource { return []Resource{{"ncpus", "4"}, {"mem", "8gb"}} }
 
-// nothing is what a natural vnode offers when others stand for the host.
+// nothing returns what a natural vnode offers when others stand for the host.
 func nothing() []Resource { return []Resource{{"ncpus", "0"}, {"mem", "0"}} }
 
 // DefaultMoms returns the first n execution hosts, named after the default hosts

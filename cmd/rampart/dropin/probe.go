@@ -85,7 +85,7 @@ func (p *probe) all() {
 	}
 }
 
-// installation is what stands below PBS_EXEC.
+// installation returns what stands below PBS_EXEC.
 func (p *probe) installation() (all []wanted) {
 	for _, dir := range []string{"", "bin", "sbin", "libexec", "etc", "lib", "lib/python", "lib/python/altair", "lib/python/altair/pbs"} {
 		all = append(all, wanted{path: dir, kind: aFolder})
@@ -118,7 +118,7 @@ func (p *probe) installation() (all []wanted) {
 	return all
 }
 
-// spool is what stands below PBS_HOME, of the daemons that this host has.
+// spool returns what stands below PBS_HOME, of the daemons that this host has.
 func (p *probe) spool() (all []wanted) {
 	add := func(k kind, secret, maybe bool, paths ...string) {
 		for _, path := range paths {

@@ -322,10 +322,10 @@ func (s *scheduler) read() (texts map[string]string, sum string, err error) {
 
 func (s *scheduler) path(name string) string { return filepath.Join(s.priv, name) }
 
-// notePath is where the sum of the files is kept that were last taken over.
+// notePath returns where the sum of the files is kept that were last taken over.
 func (s *scheduler) notePath() string { return s.path("." + configFile + ".taken") }
 
-// standard is the path of an installed file.
+// standard returns the path of an installed file.
 func (s *scheduler) standard(name string) string {
 	exec := cmp.Or(home.Conf("PBS_EXEC"), filepath.Dir(filepath.Dir(s.call.world.Program)))
 	return filepath.Join(exec, "etc", schedFiles[name])

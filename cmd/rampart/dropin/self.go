@@ -43,7 +43,7 @@ func (c *call) self(ctx context.Context) (self, error) {
 	return me, nil
 }
 
-// first is the first name of PBS_SERVER without its port.
+// first returns the first name of PBS_SERVER without its port.
 func (s self) first() string {
 	if len(s.servers) == 0 {
 		return s.name
@@ -57,7 +57,7 @@ func (s self) first() string {
 // port returns the port that pbs.conf names, else the usual one.
 func (s self) port(key, usual string) string { return cmp.Or(home.Conf(key), usual) }
 
-// replica is the address of the first server.
+// replica returns the address of the first server.
 func (s self) replica() string {
 	return net.JoinHostPort(s.first(), s.port("PBS_BATCH_SERVICE_PORT", serverPort))
 }
@@ -80,7 +80,7 @@ func (s self) is(ctx context.Context, name string) bool {
 	return ownAddress(ctx, name) != ""
 }
 
-// ownAddress is the address of that name that this host has; none: "".
+// ownAddress returns the address of that name that this host has; none: "".
 func ownAddress(ctx context.Context, name string) string {
 	interfaces, err := net.InterfaceAddrs()
 	if err != nil {

@@ -136,7 +136,7 @@ func (c *call) foundServer(ctx context.Context) error {
 	return server.Init(config)
 }
 
-// serverName is what PBS_SERVER calls the server: a name of its own if PBS_SERVER_HOST_NAME says that it
+// serverName returns what PBS_SERVER calls the server: a name of its own if PBS_SERVER_HOST_NAME says that it
 // is on this host, else that which it was made with.
 func (c *call) serverName(ctx context.Context) (*string, error) {
 	name, host := home.Conf("PBS_SERVER"), home.Conf("PBS_SERVER_HOST_NAME")

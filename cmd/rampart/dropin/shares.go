@@ -133,7 +133,7 @@ func lessUsed(a, b state.ShareNode) string {
 	return shownName(b.Name)
 }
 
-// ratio is what was used for each part of everything that is the entity's; -1: nothing is.
+// ratio returns what was used for each part of everything that is the entity's; -1: nothing is.
 func ratio(n state.ShareNode) float64 {
 	if n.Part <= 0 {
 		return -1
@@ -141,7 +141,7 @@ func ratio(n state.ShareNode) float64 {
 	return usageOf(n) / n.Part
 }
 
-// usageOf is what PBS shows: it takes who has used nothing to have used one unit.
+// usageOf returns what PBS shows: it takes who has used nothing to have used one unit.
 func usageOf(n state.ShareNode) float64 { return max(1, n.Usage) }
 
 func shownName(name string) string {

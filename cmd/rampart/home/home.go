@@ -39,10 +39,10 @@ func (h Home) MomPriv() string    { return h.join("mom_priv") }
 func (h Home) MomTLS() string     { return h.join("mom_priv", "tls") }
 func (h Home) MomLogs() string    { return h.join("mom_logs") }
 
-// Gateway is the socket of the named daemon.
+// Gateway returns the socket of the named daemon.
 func (h Home) Gateway(name string) string { return h.join("run", name+".sock") }
 
-// MomGateway is the socket of the mom of that name. At a home that has a replica, commands
+// MomGateway returns the socket of the mom of that name. At a home that has a replica, commands
 // are to find that one's, so the mom's is elsewhere.
 func (h Home) MomGateway(name string) string {
 	if _, err := os.Stat(h.ServerConfig()); err == nil {
@@ -51,17 +51,17 @@ func (h Home) MomGateway(name string) string {
 	return h.Gateway(name)
 }
 
-// MomTasks is the socket at which programs of jobs find the mom of that name.
+// MomTasks returns the socket at which programs of jobs find the mom of that name.
 func (h Home) MomTasks(name string) string { return h.join("run", name+".tasks") }
 
-// ServerConfig is the configuration file of a replica.
+// ServerConfig returns the configuration file of a replica.
 func (h Home) ServerConfig() string { return h.join("server_priv", "replica.json") }
 
-// MomConfig is the configuration file of a mom as a member of the cluster; what PBS
+// MomConfig returns the configuration file of a mom as a member of the cluster; what PBS
 // keeps in mom_priv/config stays there.
 func (h Home) MomConfig() string { return h.join("mom_priv", "mom.json") }
 
-// VnodeFiles is the folder of vnode definition files.
+// VnodeFiles returns the folder of vnode definition files.
 func (h Home) VnodeFiles() string { return h.join("mom_priv", "config.d") }
 
 func (h Home) join(parts ...string) string {

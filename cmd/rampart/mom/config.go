@@ -57,7 +57,7 @@ func Default(hostname, address string) Config {
 	}
 }
 
-// Address is where others reach the mom.
+// Address returns where others reach the mom.
 func (c Config) Address() string {
 	if c.Advertise != "" {
 		return c.Advertise

@@ -21,7 +21,7 @@ func (d *daemon) openMover() {
 	})
 }
 
-// around is what every call of the port goes through; it is made once.
+// around returns what every call of the port goes through; it is made once.
 func (d *daemon) around() connect.HandlerOption {
 	return connect.WithInterceptors(meter.Calls(d.metrics), transport.ServerErrors(transport.Failures{}, d.options.Logger))
 }
@@ -53,7 +53,7 @@ func (d *daemon) openLoginPort(ctx context.Context) {
 	}
 }
 
-// filesAddress is where a login host moves files, "" if it does not, or is known already.
+// filesAddress returns where a login host moves files, "" if it does not, or is known already.
 func (d *daemon) filesAddress() string {
 	if !d.config.SubmitOnly || d.port == nil {
 		return ""

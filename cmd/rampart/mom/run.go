@@ -176,7 +176,7 @@ func (d *daemon) openPort(ctx context.Context) (err error) {
 	return err
 }
 
-// readers are who may read the metrics.
+// readers returns who may read the metrics.
 func (d *daemon) readers() transport.Audience {
 	if d.config.OpenMetrics {
 		return transport.ForAnybody

@@ -55,7 +55,7 @@ func (m *backupMaker) age() float64 {
 	return time.Since(m.newest).Seconds()
 }
 
-// dir is where this replica's backups are.
+// dir returns where this replica's backups are.
 func (m *backupMaker) dir(p *state.BackupPlan) string {
 	if p == nil || p.Dir == "" {
 		return filepath.Join(string(m.server.config.Home), "backups")

@@ -45,13 +45,13 @@ func (s *Server) savedWhole(ctx context.Context) (io.ReadCloser, error) {
 	return s.blobs.Attach(ctx, func(ctx context.Context) (io.ReadCloser, error) { return s.replica.Snapshot(ctx) })
 }
 
-// lookedForScripts is what a leader waits for before this replica gets a vote: not for what nobody has.
+// lookedForScripts returns what a leader waits for before this replica gets a vote: not for what nobody has.
 func (s *Server) lookedForScripts() member.Scripts {
 	l := s.blobs.Looked()
 	return member.Scripts{Index: l.Index, Missing: l.Missing - l.Lost}
 }
 
-// missingScripts is the alarm of a replica that lacks scripts which jobs have.
+// missingScripts returns the alarm of a replica that lacks scripts which jobs have.
 func (s *Server) missingScripts() []member.Alarm {
 	n := s.blobs.Looked().Missing
 	if n == 0 {

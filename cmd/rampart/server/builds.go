@@ -5,7 +5,7 @@ import (
 	"rampart/transport"
 )
 
-// momBuilds are what the moms run that gossip hears, by their names.
+// momBuilds returns what the moms run that gossip hears, by their names.
 func (s *Server) momBuilds() []service.Build {
 	var all []service.Build
 	for _, m := range s.gossip.Members() {

@@ -58,7 +58,7 @@ func Default(hostname, address string) Config {
 	}
 }
 
-// Address is where others reach the replica.
+// Address returns where others reach the replica.
 func (c Config) Address() string {
 	if c.Advertise != "" {
 		return c.Advertise

@@ -53,13 +53,13 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	return duties.Wait()
 }
 
-// loadsOf is what hosts say of their load in a term.
+// loadsOf returns what hosts say of their load in a term.
 func (s *Server) loadsOf(term uint64) *sched.Loads {
 	s.loads.Begin(term)
 	return s.toldLoads()
 }
 
-// heardLoads is what hosts say of their load where they are heard, which is the leader; nil elsewhere.
+// heardLoads returns what hosts say of their load where they are heard, which is the leader; nil elsewhere.
 func (s *Server) heardLoads() *sched.Loads {
 	if _, self, ok := s.leader(); !ok || !self {
 		return nil

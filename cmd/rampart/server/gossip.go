@@ -46,7 +46,7 @@ func (t *trust) turnGossipKeys(ctx context.Context) error {
 	})
 }
 
-// nextGossipKeys is the next step, nil if no key is being replaced, or is to be.
+// nextGossipKeys returns the next step, nil if no key is being replaced, or is to be.
 func nextGossipKeys(c *state.Cluster) *command.TurnGossipKeys {
 	if len(c.GossipKeys) == 1 && c.GossipAgain {
 		key := make([]byte, command.GossipKeySize)

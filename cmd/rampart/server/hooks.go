@@ -254,5 +254,5 @@ func (h *hooks) write(event uint16, class, object, text string) {
 	}
 }
 
-// confFile is the configuration file of the host, which hooks may read.
+// confFile returns the configuration file of the host, which hooks may read.
 func confFile() string { return orThis(os.Getenv("PBS_CONF_FILE"), "/etc/pbs.conf") }

@@ -25,7 +25,7 @@ type members struct {
 
 func (c Config) membersPath() string { return filepath.Join(c.Home.ServerPriv(), membersFile) }
 
-// others are the addresses to ask: those that the state last had, then those of the
+// others returns the addresses to ask: those that the state last had, then those of the
 // configuration.
 func (c Config) others() ([]string, error) {
 	var m members

@@ -30,7 +30,7 @@ func newMetrics() metrics {
 // Registry returns the metrics of the replica.
 func (s *Server) Registry() *prometheus.Registry { return s.metrics.registry }
 
-// readers are who may read the metrics.
+// readers returns who may read the metrics.
 func readers(open bool) transport.Audience {
 	if open {
 		return transport.ForAnybody

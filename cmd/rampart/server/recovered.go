@@ -58,7 +58,7 @@ func (s *Server) tellRequeued(v *state.View) {
 	}
 }
 
-// requeued is the line of a job that waits; empty for others: what runs goes on.
+// requeued returns the line of a job that waits; empty for others: what runs goes on.
 func requeued(j *state.Job) string {
 	switch j.State {
 	case pbs.Queued, pbs.Held, pbs.Waiting, pbs.Begun:

@@ -292,7 +292,7 @@ func (s *Server) openGossip() error {
 	return s.gossip.Register(s.metrics.registry)
 }
 
-// seeds are the gossip addresses of replicas and moms that the state knows.
+// seeds returns the gossip addresses of replicas and moms that the state knows.
 func (s *Server) seeds() []string {
 	v := s.machine.View()
 	var all []string

@@ -111,7 +111,7 @@ func (c *caller) target(t cli.Target) (*client.Client, error) {
 	return c.ask(t.Names, budget)
 }
 
-// environ is what the shell of the user would have.
+// environ returns what the shell of the user would have.
 func (c *caller) environ() []string {
 	env := []string{"HOME=/home/" + c.user, "LOGNAME=" + c.user, "PATH=/usr/bin:/bin", "SHELL=/bin/sh", "PWD=" + workAs}
 	for name, value := range c.r.env {

@@ -178,7 +178,7 @@ func (r *run) logLines(kind, host string) ([]line, error) {
 	return lines, nil
 }
 
-// accounting is where a home has its accounting files.
+// accounting returns where a home has its accounting files.
 func accounting(home string) string { return conf.Home(home).Accounting() }
 
 // difference shows what two texts do not have in common: lines that are wanted, and lines that came instead.

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// scratch is a folder for the homes: in memory if the machine has such a place. Its name has the process that will remove it.
+// scratch returns a folder for the homes: in memory if the machine has such a place. Its name has the process that will remove it.
 func scratch() (string, error) {
 	name := fmt.Sprintf("rampart-sim-%d-", os.Getpid())
 	if dir, err := os.MkdirTemp("/dev/shm", name); err == nil {

@@ -42,7 +42,7 @@ func (p *programs) of(spec proc.Spec) proc.Program {
 	return program
 }
 
-// behind is how long after its time a program ends: of several that end at the same moment, the job says which one is first.
+// behind returns how long after its time a program ends: of several that end at the same moment, the job says which one is first.
 func behind(job string) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(job))

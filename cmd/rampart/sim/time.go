@@ -69,7 +69,7 @@ func again(t, now time.Time) time.Time {
 	return last
 }
 
-// now is the time of the cluster, in its zone.
+// now returns the time of the cluster, in its zone.
 func (r *run) now() time.Time { return time.Now().In(r.s.begin.Location()) }
 
 // stride is how far time goes before somebody may interrupt.

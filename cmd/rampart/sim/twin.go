@@ -21,7 +21,7 @@ import (
 	"rampart/transport/api/apiconnect"
 )
 
-// TwinFlags are the options of rampart sim that ask what becomes of a cluster.
+// TwinFlags returns the options of rampart sim that ask what becomes of a cluster.
 func TwinFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.BoolFlag{Name: "from-cluster", Usage: "tell when the jobs start that wait in this host's cluster now; nothing is changed there"},
@@ -101,7 +101,7 @@ func (e TwinEnv) Begins(ctx context.Context, server, job string, days uint) (adm
 	return admin.Foreseen{Start: x.Start.Truncate(time.Second), End: x.End.Truncate(time.Second), Why: x.Why, Until: until.Truncate(time.Second)}, nil
 }
 
-// state is the state of the cluster, or of a file.
+// state returns the state of the cluster, or of a file.
 func (e TwinEnv) state(ctx context.Context, file string) ([]byte, error) {
 	if file == "" {
 		return e.clusterState(ctx, "")
@@ -162,7 +162,7 @@ func readDown(text string, now time.Time) (hosts []string, at time.Time, err err
 	return hosts, at, nil
 }
 
-// twin is what a twin of the scenario's cluster sees.
+// twin returns what a twin of the scenario's cluster sees.
 func (c *caller) twin() TwinEnv {
 	return TwinEnv{
 		Out: &c.stdout, User: c.user, Now: c.r.now, Quit: c.r.o.Quit,

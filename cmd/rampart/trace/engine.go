@@ -189,7 +189,7 @@ func (e *engine) nextTick(alive bool) (pbs.Time, bool) {
 // more: those of two weeks, so that weekends and holidays pass.
 const idleRounds = 14 * 24 * 6
 
-// regular is the next tick of the regular ones, which fall on full minutes of the clock.
+// regular returns the next tick of the regular ones, which fall on full minutes of the clock.
 func (e *engine) regular(waits bool) pbs.Time {
 	every := mostIdle
 	if waits {

@@ -27,7 +27,7 @@ func (e *engine) deliver() {
 	}
 }
 
-// fact is the next thing that a host reports.
+// fact returns the next thing that a host reports.
 func (e *engine) fact(host pbs.HostName) command.Source {
 	if _, known := e.acked[host]; !known {
 		if h, ok := e.view().Host(host); ok {
@@ -105,7 +105,7 @@ func (e *engine) begin(l *life, j *state.Job) {
 	}
 }
 
-// length is how long its present run takes, and whether it is put back then.
+// length returns how long its present run takes, and whether it is put back then.
 func (l *life) length() (time.Duration, bool) {
 	if n := l.runs - 1; n >= 0 && n < len(l.job.Requeued) {
 		return l.job.Requeued[n], true
@@ -156,7 +156,7 @@ func (e *engine) goOn(l *life, since pbs.Time) {
 	ev.due, l.due = l, ev.seq
 }
 
-// ended is the end of a program.
+// ended returns the end of a program.
 func (e *engine) ended(l *life, limited bool) []command.Proposal {
 	j, ok := e.view().Job(l.id)
 	if !ok || !j.Is(l.run) {

@@ -32,7 +32,7 @@ type life struct {
 	times   int           // it was preempted
 }
 
-// samples are what the hosts tell of the usage of their jobs.
+// samples returns what the hosts tell of the usage of their jobs.
 func (e *engine) samples(at pbs.Time) []command.Proposal {
 	of := map[pbs.HostName]*command.UsageSample{}
 	var hosts []pbs.HostName
@@ -70,7 +70,7 @@ func (l *life) time(at pbs.Time) time.Duration {
 	return l.ran + time.Duration(at-l.goes)
 }
 
-// used is what its run has used by then: the cpus that it has asked for are busy all the time.
+// used returns what its run has used by then: the cpus that it has asked for are busy all the time.
 func (l *life) used(at pbs.Time) resource.List {
 	wall := int64(l.time(at) / time.Second)
 	return resource.List{
@@ -83,7 +83,7 @@ func (l *life) used(at pbs.Time) resource.List {
 	}
 }
 
-// submission is the command that queues a job.
+// submission returns the command that queues a job.
 func (e *engine) submission(j *Job) *command.SubmitJob {
 	list := attr.List{}.Set("Mail_Points", "", "n").Set("euser", "", j.User).Set("egroup", "", cmp.Or(j.Group, "users"))
 	add := func(name, res, value string) {
@@ -143,7 +143,7 @@ func (e *engine) submitted(j *Job, out command.Outcome) {
 	e.wantPlan()
 }
 
-// cpusOf is how many cpus a job has asked for.
+// cpusOf returns how many cpus a job has asked for.
 func cpusOf(j *state.Job) int64 {
 	text, _ := j.Resources.Get("ncpus")
 	n, _ := strconv.ParseInt(text, 10, 64)

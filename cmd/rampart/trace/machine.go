@@ -82,7 +82,7 @@ type Hosts struct {
 	Each  resource.List // what each offers
 }
 
-// set is a change of one attribute.
+// set returns a change of one attribute.
 func set(name, res, value string) command.AttrChange {
 	return command.AttrChange{Op: command.OpSet, Entry: attr.Entry{Name: name, Resource: res, Value: value}}
 }

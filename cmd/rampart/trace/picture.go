@@ -137,7 +137,7 @@ func (p *picture) runs(s *stretch) {
 	p.ticks(from, until)
 }
 
-// shade is the same for all bars of a job.
+// shade returns the same for all bars of a job.
 func shade(job string) int {
 	n := 0
 	for _, c := range []byte(job) {

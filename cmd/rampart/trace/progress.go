@@ -44,7 +44,7 @@ func (p *Progress) Done() {
 	}
 }
 
-// progress is a bar, and the time that is left if the rest takes as long as what is done. How long the jobs take that are left
+// progress returns a bar, and the time that is left if the rest takes as long as what is done. How long the jobs take that are left
 // when all of a trace is read, is not known.
 func progress(part float64, spent time.Duration) string {
 	part = min(1, max(0, part))

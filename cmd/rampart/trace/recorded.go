@@ -173,7 +173,7 @@ func (r *records) requeued(one *recorded, f map[string]string, bad func(kind, de
 	one.began, one.suspended = 0, false
 }
 
-// ran is how long a run has taken that has ended.
+// ran returns how long a run has taken that has ended.
 func (o *recorded) ran(ended pbs.Time, start, end int64, f map[string]string) time.Duration {
 	if q, err := resource.Parse(resource.Time, f["resources_used.walltime"]); err == nil && o.suspended {
 		return time.Duration(min(q.Int(), int64(longestRun/time.Second))) * time.Second

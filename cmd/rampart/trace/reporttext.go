@@ -197,7 +197,7 @@ var EachHeader = []string{
 	"job", "file", "line", "user", "queue", "cpus", "submit", "start", "end", "wait", "runs", "exit_status", "backfilled", "preempted", "recorded_start",
 }
 
-// Row is a line of CSV. Times are in seconds since the epoch, to the thousandth.
+// Row returns a line of CSV. Times are in seconds since the epoch, to the thousandth.
 func (r Result) Row() []string {
 	seconds := func(at pbs.Time) string {
 		if at == 0 {

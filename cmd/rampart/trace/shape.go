@@ -62,7 +62,7 @@ func (s shape) chunks(n, cpus, mem int64) string {
 	return text
 }
 
-// hostName is the name of the nth of some hosts.
+// hostName returns the name of the nth of some hosts.
 func hostName(n, of int) string {
 	return fmt.Sprintf("node%0*d", len(strconv.Itoa(of)), n)
 }

@@ -157,7 +157,7 @@ func (s *site) hook(file string, at int, word []string) {
 // firstQueue is the queue of a new cluster.
 const firstQueue = "workq"
 
-// firstLine is what qmgr says of a refusal, without its name and its object.
+// firstLine returns what qmgr says of a refusal, without its name and its object.
 func firstLine(text string) string {
 	text, _, _ = strings.Cut(text, "\n")
 	if _, rest, ok := strings.Cut(text, "svr=default: "); ok {

@@ -81,7 +81,7 @@ func (s *swf) Begin() pbs.Time {
 	return s.begin()
 }
 
-// begin is the time that submit times count from.
+// begin returns the time that submit times count from.
 func (s *swf) begin() pbs.Time {
 	if s.header.start > 0 {
 		return pbs.Time(s.header.start) * pbs.Time(time.Second)

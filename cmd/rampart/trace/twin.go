@@ -354,7 +354,7 @@ func (t *twin) down(name pbs.HostName) error {
 	return nil
 }
 
-// moment is a time in the zone of the cluster.
+// moment returns a time in the zone of the cluster.
 func (t *twin) moment(at pbs.Time) time.Time {
 	return time.Unix(0, int64(at)).In(acct.Zone(t.view().Server().Get("timezone")))
 }

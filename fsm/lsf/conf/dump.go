@@ -72,7 +72,7 @@ func rows(b *strings.Builder, section string, keys []string, all [][]string) {
 	fmt.Fprintf(b, "End %s\n\n", section)
 }
 
-// cell is a value of a row: in parentheses when it has blanks, or is missing.
+// cell returns a value of a row: in parentheses when it has blanks, or is missing.
 func cell(text string) string {
 	if text == "" || strings.ContainsAny(text, " \t()") {
 		return "(" + text + ")"
@@ -87,7 +87,7 @@ func yes(on bool) string {
 	return "N"
 }
 
-// given is a number, nothing for 0.
+// given returns a number, nothing for 0.
 func given(n int64) string {
 	if n == 0 {
 		return ""

@@ -15,7 +15,7 @@ type Problem struct {
 	Fatal   bool
 }
 
-// String is the message as badmin prints it.
+// String returns the message as badmin prints it.
 func (p Problem) String() string {
 	if p.Section == "" {
 		return fmt.Sprintf("File %s: %s", p.Path, p.Text)

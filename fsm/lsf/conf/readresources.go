@@ -74,7 +74,7 @@ func (r *reader) sharedResource(s section, e entry) {
 	r.out.Config.Resources = append(r.out.Config.Resources, d)
 }
 
-// definition is what a resource of lsf.shared is in the one job model: a number of the cluster when one instance is for all
+// definition returns what a resource of lsf.shared is in the one job model: a number of the cluster when one instance is for all
 // hosts, and else a number of each vnode.
 func (r *reader) definition(d lsf.Resource) resource.Def {
 	def := resource.Def{Name: d.Name, Type: resource.Boolean, Flags: resource.AtHost}
