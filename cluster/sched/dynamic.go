@@ -35,7 +35,7 @@ func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
 		text, err := l.probe(ctx, v, d.Command)
 		if err == nil {
 			if value, bad := def.Parse(unsigned(def, text)); bad != nil {
-				l.log(pbs.LogDebug, "Server", "server_dyn_res", "Script "+program(d)+" returned bad output")
+				l.log(pbs.LogDebug, "Svr", "server_dyn_res", "Script "+program(d)+" returned bad output")
 				err = fmt.Errorf("it printed %q", text)
 			} else if !def.Type.Numeric() {
 				text = value.String()
@@ -45,7 +45,7 @@ func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
 			text = nothingOf(def)
 			l.unanswered(d, err)
 		} else {
-			l.log(pbs.LogDebug2, "Server", "server_dyn_res", d.Command+" = "+text)
+			l.log(pbs.LogDebug2, "Svr", "server_dyn_res", d.Command+" = "+text)
 		}
 		if awaited(v, d.Resource) {
 			found[d.Resource] = text
@@ -85,7 +85,7 @@ func program(d attr.Dynamic) string {
 
 // unanswered says in the log why there is nothing of a resource.
 func (l *Loop) unanswered(d attr.Dynamic, err error) {
-	say := func(event uint16, text string) { l.log(event, "Server", "server_dyn_res", text) }
+	say := func(event uint16, text string) { l.log(event, "Svr", "server_dyn_res", text) }
 	if errors.Is(err, ErrForeign) {
 		say(pbs.LogSecurity, fmt.Sprintf("error: %s %v, setting resource %s to 0, errno: %d: %v", program(d), ErrForeign, d.Resource, syscall.EPERM, err))
 		return

@@ -80,7 +80,7 @@ func TestLoop_Dynamic(t *testing.T) {
 			"Setting resource late to 0: /bin/late -x: context deadline exceeded said nothing",
 			"error: /tmp/open file has a non-secure file access, setting resource open to 0, errno: 1: /tmp/open: file has a non-secure file access: /tmp/open can be changed by others",
 		} {
-			if !slices.Contains(l.lines, "Server;server_dyn_res;"+want) {
+			if !slices.Contains(l.lines, "Svr;server_dyn_res;"+want) {
 				t.Errorf("%q is not in the log\n%s", want, strings.Join(l.lines, "\n"))
 			}
 		}
@@ -126,7 +126,7 @@ func TestLoop_DynamicValues(t *testing.T) {
 			}
 		}
 		for _, want := range []string{"/bin/color = red", "/bin/tags = a,b", "/bin/dry = True", "Script /bin/wet returned bad output", "Setting resource lost to 0: /bin/lost: it is broken"} {
-			if !slices.Contains(l.lines, "Server;server_dyn_res;"+want) {
+			if !slices.Contains(l.lines, "Svr;server_dyn_res;"+want) {
 				t.Errorf("%q is not in the log\n%s", want, strings.Join(l.lines, "\n"))
 			}
 		}

@@ -301,7 +301,7 @@ func (l *Loop) decided(v *state.View, d *command.DecideReservation) {
 // noteDecay logs that the usage of fair share has decayed since the last cycle.
 func (l *Loop) noteDecay(v *state.View) {
 	if last := l.decayed; last != 0 && last != v.Cluster().Decayed {
-		l.log(pbs.LogDebug2, "Server", "Fairshare", "Decaying Fairshare Tree")
+		l.log(pbs.LogDebug2, "Svr", "Fairshare", "Decaying Fairshare Tree")
 	}
 	l.decayed = v.Cluster().Decayed
 }
