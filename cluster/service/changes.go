@@ -126,6 +126,9 @@ func parseValue(p person, def *attr.Def, a *api.Attribute) (string, error) {
 		text = attr.NamesOfLimits(text)
 	}
 	value, err := def.ParseResource(a.GetResource(), text, p.view)
+	if err == nil {
+		err = def.CheckChunks(a.GetResource(), value, p.perm, p.view)
+	}
 	if err == nil && (def.Name == "Output_Path" || def.Name == "Error_Path") {
 		value = onHost(p.user.Host, value)
 	}

@@ -175,12 +175,38 @@ func TestCheckWrite_Flags(t *testing.T) {
 	}
 }
 
+// Chunks ask for no more than the job as a whole may.
+func TestCheckChunks(t *testing.T) {
+	d, _ := Lookup(Job, "Resource_List")
+	for _, c := range []struct {
+		res, value string
+		who        Perm
+		want       pbs.Code
+	}{
+		{"select", "1:ncpus=1+2:ncpus=1:secret=1", User, pbs.ReadOnlyAttribute},
+		{"select", "1:ncpus=1+2:ncpus=1:secret=1", Operator, 0},
+		{"nodes", "2:ppn=2:secret=1", User, pbs.ReadOnlyAttribute},
+		{"nodes", "2:ppn=2:secret=1", Manager, 0},
+		{"select", "1:ncpus=1:mem=1gb:host=h", User, 0},
+		{"select", "1:nodect=1", User, 0}, // no resource of a chunk: who completes it says so
+		{"select", "::", User, 0},
+		{"place", "scatter", User, 0},
+	} {
+		if err := d.CheckChunks(c.res, c.value, c.who, hiding{}); pbs.CodeOf(err) != c.want {
+			t.Errorf("%s=%s by %d: %v, want %d", c.res, c.value, c.who, err, c.want)
+		}
+	}
+	if d, _ = Lookup(Queue, "resources_max"); d.CheckChunks("select", "1:secret=1", User, hiding{}) != nil {
+		t.Error("only what jobs ask for has chunks")
+	}
+}
+
 // hiding is a table with an invisible resource.
 type hiding struct{}
 
 func (hiding) Resource(name string) (resource.Def, bool) {
 	if name == "secret" {
-		return resource.Def{Name: name, Type: resource.Long, Flags: resource.Invisible}, true
+		return resource.Def{Name: name, Type: resource.Long, Flags: resource.AtHost | resource.Invisible}, true
 	}
 	return resource.Lookup(name)
 }

@@ -96,6 +96,32 @@ func (d *Def) CheckWrite(res string, who Perm, t resource.Table) error {
 	return nil
 }
 
+// CheckChunks refuses a select, or nodes, of which a chunk asks for a resource that somebody may not give to the job as a whole: with
+// ReadOnlyAttribute, as CheckWrite does. What is malformed is left to who reads it.
+func (d *Def) CheckChunks(res, value string, who Perm, t resource.Table) error {
+	if d.Name != "Resource_List" {
+		return nil
+	}
+	var sel spec.Select
+	switch res {
+	case "select":
+		sel, _ = spec.ParseSelect(value)
+	case "nodes":
+		sel, _, _ = spec.ParseNodes(value, nil, t)
+	}
+	for _, c := range sel.Chunks {
+		for _, item := range c.Items {
+			if def, ok := t.Resource(item.Name); !ok || !def.AtHost() {
+				continue
+			}
+			if err := d.CheckWrite(item.Name, who, t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // MayRead reports whether somebody may see the attribute, or its resource.
 func (d *Def) MayRead(res string, who Perm, t resource.Table) bool {
 	if res != "" {
