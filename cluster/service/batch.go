@@ -114,6 +114,10 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if err := mayChange(p, j, typeAlter); err != nil {
 			return nil, err
 		}
+		keep, err := keptHolds(p, j, changes)
+		if err != nil {
+			return nil, err
+		}
 		if changes, err = countedAgain(p.view, j, changes, r.Msg.GetLsf()); err != nil {
 			return nil, err
 		}
@@ -131,7 +135,7 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 			return nil, err
 		}
 		changes, err = b.regroup(ctx, p.view, j, changes)
-		return &command.AlterJob{Job: j.ID, Changes: changes, Usage: changesUsage(j, direct), LSF: r.Msg.GetLsf()}, err
+		return &command.AlterJob{Job: j.ID, Changes: changes, Usage: changesUsage(j, direct), LSF: r.Msg.GetLsf(), Keep: keep}, err
 	})
 	return reply(&api.AlterReply{}, err)
 }
@@ -146,21 +150,6 @@ func (b *Batch) Release(ctx context.Context, r *connect.Request[api.ReleaseReque
 		return &command.ReleaseJob{Job: j.ID, Holds: holds}, mayHold(p, j, holds, typeRelease)
 	})
 	return reply(&api.ReleaseReply{}, err)
-}
-
-// mayHold permits each hold type to those who may set it.
-func mayHold(p person, j *state.Job, holds pbs.Holds, request int) error {
-	need := attr.User
-	if holds&pbs.HoldOperator != 0 {
-		need = attr.Operator
-	}
-	if holds&(pbs.HoldSystem|pbs.HoldPassword) != 0 {
-		need = attr.Manager
-	}
-	if p.perm < need {
-		return denyJob(p, j, request)
-	}
-	return mayChange(p, j, request)
 }
 
 // Signal sends a signal to a running job: qsig.

@@ -9,8 +9,10 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
 )
@@ -84,4 +86,41 @@ func (c *base) awaitCheckpoint(ctx context.Context, id pbs.JobID, run pbs.RunCou
 		case <-changed:
 		}
 	}
+}
+
+// mayHold permits each hold type to those who may set it.
+func mayHold(p person, j *state.Job, holds pbs.Holds, request int) error {
+	need := attr.User
+	if holds&pbs.HoldOperator != 0 {
+		need = attr.Operator
+	}
+	if holds&(pbs.HoldSystem|pbs.HoldPassword) != 0 {
+		need = attr.Manager
+	}
+	if p.perm < need {
+		return denyJob(p, j, request)
+	}
+	return mayChange(p, j, request)
+}
+
+// keptHolds permits a new list of holds to those who may set each of them, and returns the holds that they leave on the job: qalter -h gives
+// the whole list, and takes off only what qrls would.
+func keptHolds(p person, j *state.Job, changes []command.AttrChange) (pbs.Holds, error) {
+	for _, ch := range changes {
+		if ch.Entry.Name != "Hold_Types" {
+			continue
+		}
+		if holds, err := pbs.ParseHolds(ch.Entry.Value); err == nil {
+			if err := mayHold(p, j, holds, typeAlter); err != nil {
+				return 0, err
+			}
+		}
+		switch {
+		case p.perm < attr.Operator:
+			return pbs.HoldOperator | pbs.HoldSystem | pbs.HoldPassword, nil
+		case p.perm < attr.Manager:
+			return pbs.HoldSystem | pbs.HoldPassword, nil
+		}
+	}
+	return 0, nil
 }

@@ -156,3 +156,30 @@ func TestHold_OfWhatIsBeingCheckpointed(t *testing.T) {
 		})
 	}
 }
+
+// Each hold of qalter -h is for those who may set it by qhold, and one that they may not release stays.
+func TestAlter_HoldTypes(t *testing.T) {
+	b := newBench(t)
+	id := b.mustSubmit("ann@hosta")
+	alter := func(who, value string, want pbs.Code, left string) {
+		t.Helper()
+		_, err := b.Batch.Alter(b.as(who), request(&api.AlterRequest{Job: id, Changes: []*api.Attribute{set("Hold_Types", value)}}, ""))
+		if pbs.CodeOf(err) != want {
+			t.Errorf("%s sets %q: %v", who, value, err)
+		}
+		if got := b.job(id).Holds.String(); got != left {
+			t.Errorf("after %q by %s the job is held by %s, want %s", value, who, got, left)
+		}
+	}
+	alter("ann@hosta", "s", pbs.Unauthorized, "n")
+	alter("ann@hosta", "uo", pbs.Unauthorized, "n")
+	alter("ann@hosta", "u", 0, "u")
+	alter("op@hosta", "s", pbs.Unauthorized, "u")
+	alter("op@hosta", "o", 0, "o")
+	alter("ann@hosta", "n", 0, "o")
+	alter("boss@hosta", "os", 0, "os")
+	alter("ann@hosta", "u", 0, "uos")
+	alter("ann@hosta", "", 0, "os")
+	alter("op@hosta", "n", 0, "s")
+	alter("boss@hosta", "n", 0, "n")
+}

@@ -45,6 +45,7 @@ type AlterJob struct {
 	Hooked  bool         `cbor:"3,keyasint,omitempty"` // hooks of the server do it, and nobody asked
 	Usage   bool         `cbor:"4,keyasint,omitempty"` // of a job that runs also what it reserves, as bmod -R asks
 	LSF     bool         `cbor:"5,keyasint,omitempty"` // by LSF's rules: bmod
+	Keep    pbs.Holds    `cbor:"6,keyasint,omitempty"` // what the asker may not take off, whatever Hold_Types says
 }
 
 // Apply makes all the changes or none. While a job runs only those are allowed
@@ -81,6 +82,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			structural, next.Defaults = true, withoutName(next.Defaults, ch.Entry.Resource)
 		}
 	}
+	next.Holds |= j.Holds & c.Keep
 	again := repaced(&next, c.Changes, c.LSF)
 	usage := c.Usage && j.Live()
 	switch {
