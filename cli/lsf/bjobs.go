@@ -48,33 +48,34 @@ func bjobs() *cli.Command {
 // A jobsView is what bjobs was asked to show.
 type jobsView struct {
 	*session
-	out      *bufio.Writer
-	states   []string // of LSF; empty: all
-	name     string   // a pattern
-	host     string
-	project  string
-	app      string
-	queue    string
-	users    string // for the server; empty: whoever asks
-	everyone bool
-	finished bool
-	wide     bool
-	long     bool
-	unfolded bool
-	reasons  bool
-	halts    bool // why jobs are suspended
-	header   bool
-	json     bool
-	format   *format
-	site     *siteView      // for -l
-	config   *lsf.Config    // nil: nobody has asked for it
-	usage    bool           // -W
-	ending   *field         // -WF, -WL, -WP: the column that tells of the end
-	arrays   bool           // -A
-	sums     *sums          // nil: each job is shown by itself
-	causes   map[string]int // -psum: how many jobs wait for a reason
-	hms      bool           // times as hours, minutes and seconds
-	count    int
+	out         *bufio.Writer
+	states      []string // of LSF; empty: all
+	name        string   // a pattern
+	host        string
+	project     string
+	app         string
+	queue       string
+	users       string // for the server; empty: whoever asks
+	everyone    bool
+	finished    bool
+	wide        bool
+	long        bool
+	unfolded    bool
+	reasons     bool
+	halts       bool // why jobs are suspended
+	header      bool
+	json        bool
+	format      *format
+	site        *siteView      // for -l
+	config      *lsf.Config    // nil: nobody has asked for it
+	usage       bool           // -W
+	ending      *field         // -WF, -WL, -WP: the column that tells of the end
+	arrays      bool           // -A
+	sums        *sums          // nil: each job is shown by itself
+	causes      map[string]int // -psum: how many jobs wait for a reason
+	hms         bool           // times as hours, minutes and seconds
+	count       int
+	held, holds string // the number of the array that was seen last, if it is held, and its Hold_Types
 }
 
 // siteView is what the long form shows that is not of the job.
@@ -344,6 +345,7 @@ func (v *jobsView) show(j job) error {
 	if v.arrays && j.Refusal == nil && j.isArray() {
 		v.sums.of(j).spec = j.get("Job_Name") + "[" + j.get("array_indices_submitted") + "]"
 	}
+	j = v.asItsArray(j)
 	if !v.wants(j) {
 		return nil
 	}
@@ -369,6 +371,22 @@ func (v *jobsView) show(j job) error {
 		v.row(j)
 	}
 	return nil
+}
+
+// asItsArray returns a job of an array that waits as one that is held if the array is, which comes before it: holds are the array's.
+func (v *jobsView) asItsArray(j job) job {
+	switch {
+	case j.Refusal != nil:
+	case j.isArray():
+		v.held = ""
+		if j.state == lsf.HeldPending {
+			v.held, v.holds = j.array(), j.get("Hold_Types")
+		}
+	case j.index() != 0 && j.state == lsf.Pending && j.array() == v.held:
+		j.state = lsf.HeldPending
+		j.Object = &api.Object{Name: j.Name, Attributes: append([]*api.Attribute{{Name: "Hold_Types", Value: v.holds}}, j.Attributes...)}
+	}
+	return j
 }
 
 func (v *jobsView) begin() {

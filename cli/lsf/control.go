@@ -81,11 +81,17 @@ func refuseOptions(opts *cli.Options, names ...string) error {
 	return nil
 }
 
-// stop holds a job that waits, and suspends one that runs.
+// stop holds a job that waits, and suspends one that runs. Of an array that has begun it does both.
 func (s *session) stop(ctx context.Context, j job) error {
-	if j.pending() || j.isArray() && j.get("job_state") != "B" {
+	if j.pending() || j.isArray() {
+		if j.index() != 0 {
+			return ofWholeArray(j, "stopped")
+		}
 		_, err := s.batch.Hold(ctx, connect.NewRequest(&api.HoldRequest{Job: j.Name, Holds: "u"}))
-		return err
+		if err != nil || !j.isArray() {
+			return err
+		}
+		return s.those(ctx, j, "suspend")
 	}
 	_, err := s.batch.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: j.Name, Signal: "suspend", Lsf: true}))
 	return err
@@ -93,12 +99,34 @@ func (s *session) stop(ctx context.Context, j job) error {
 
 // resume undoes it.
 func (s *session) resume(ctx context.Context, j job) error {
-	if j.pending() {
-		_, err := s.batch.Release(ctx, connect.NewRequest(&api.ReleaseRequest{Job: j.Name, Holds: "u"}))
+	if j.pending() || j.isArray() {
+		if j.index() != 0 {
+			return ofWholeArray(j, "resumed")
+		}
+		if j.isArray() { // before others of it may take what they wait for
+			if err := s.those(ctx, j, "resume"); err != nil {
+				return err
+			}
+		}
+		_, err := s.batch.Release(s.next(ctx), connect.NewRequest(&api.ReleaseRequest{Job: j.Name, Holds: "u"}))
 		return err
 	}
 	_, err := s.batch.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: j.Name, Signal: "resume", Lsf: true}))
 	return err
+}
+
+// those suspends or resumes the jobs of an array that have started, if there are any.
+func (s *session) those(ctx context.Context, array job, signal string) error {
+	_, err := s.batch.Signal(s.next(ctx), connect.NewRequest(&api.SignalRequest{Job: array.Name, Signal: signal, Lsf: true}))
+	if refusedWith(err, pbs.BadState) {
+		return nil
+	}
+	return err
+}
+
+// ofWholeArray refuses to hold or release a job of an array that has not started: holds are the array's.
+func ofWholeArray(j job, done string) error {
+	return pbs.Errorf(pbs.NotSupported, "A job of an array that has not started is %s with the whole array only: <%s>", done, j.array())
 }
 
 // each is tellEach of what is under way when the command ends.

@@ -40,6 +40,12 @@ func (j job) get(name string) string { return value(j.Object, name) }
 // isArray reports whether the job is an array as a whole, which LSF does not show: it shows its jobs.
 func (j job) isArray() bool { return j.get("array") == "True" && j.get("array_index") == "" }
 
+// array returns the number of the array of a job with an index, or of one that is an array.
+func (j job) array() string {
+	number, _, _ := strings.Cut(j.id, "[")
+	return number
+}
+
 // index returns the index of an array's job.
 func (j job) index() uint32 {
 	n, _ := strconv.ParseUint(j.get("array_index"), 10, 32) // it is the server's
