@@ -1,6 +1,7 @@
 package load
 
 import (
+	"container/list"
 	"fmt"
 	"maps"
 	"math"
@@ -48,12 +49,15 @@ type Table struct {
 	looked  time.Time // when somebody went by load last
 	hosts   map[pbs.HostName]*heard
 	changed chan struct{}
+	news    news
 }
 
 type heard struct {
-	at      time.Time // of the last renewal
-	report  Report    // nil: nothing was told
-	refused []string  // of the last report: names, and why
+	host    pbs.HostName
+	at      time.Time     // of the last renewal
+	report  Report        // nil: nothing was told
+	refused []string      // of the last report: names, and why
+	place   *list.Element // among those that are heard; nil: nothing holds of it
 }
 
 // NewTable returns a table in which nothing is.
@@ -75,9 +79,10 @@ func (t *Table) Renewed(term uint64, host pbs.HostName, told bool, values []Valu
 	t.beginLocked(term, now)
 	h := t.hosts[host]
 	if h == nil {
-		h = new(heard)
+		h = &heard{host: host}
 		t.hosts[host] = h
 	}
+	t.news.lapse(now)
 	h.at = now
 	if told {
 		if !slices.Equal(reasons, h.refused) {
@@ -85,10 +90,12 @@ func (t *Table) Renewed(term uint64, host pbs.HostName, told bool, values []Valu
 		}
 		if h.report == nil || !maps.Equal(report, h.report) {
 			h.report = report
+			t.news.add(host)
 			close(t.changed)
 			t.changed = make(chan struct{})
 		}
 	}
+	t.news.hears(h)
 	switch {
 	case h.report == nil:
 		return refused, Now
@@ -109,6 +116,7 @@ func (t *Table) beginLocked(term uint64, now time.Time) {
 	if term > t.term {
 		t.term, t.began = term, now
 		clear(t.hosts)
+		t.news.forget()
 	}
 }
 
@@ -124,7 +132,7 @@ func (t *Table) Of(host pbs.HostName) (Report, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.hosts[host]
-	if h == nil || h.report == nil || time.Since(h.at) > silent {
+	if h == nil || !h.holds(time.Now()) {
 		return nil, false
 	}
 	return h.report, true

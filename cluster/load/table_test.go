@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/resreq"
 )
 
@@ -103,4 +104,52 @@ func BenchmarkTable_Renewals(b *testing.B) {
 		}
 		table.Renewed(1, "hosta", true, values, site)
 	}
+}
+
+// TestTable_Since: who asks for what has changed hears of each host whose values come, move and lapse, and of all hosts where that is not
+// known any more.
+func TestTable_Since(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := NewTable()
+		at := uint64(0)
+		want := func(when string, known bool, hosts ...pbs.HostName) {
+			t.Helper()
+			got, now, ok := table.Since(at)
+			at = now
+			slices.Sort(got)
+			if ok != known || !slices.Equal(slices.Compact(got), hosts) {
+				t.Errorf("%s: %q %v, want %q %v", when, got, ok, hosts, known)
+			}
+		}
+		says := func(host pbs.HostName, value float64) { table.Renewed(1, host, true, []Value{{"r1m", value}}, site) }
+		says("hosta", 1)
+		want("in a term that has begun", false)
+		says("hosta", 1)
+		table.Renewed(1, "hostb", false, nil, site)
+		want("nothing else", true)
+		says("hosta", 2)
+		says("hostb", 2)
+		want("both", true, "hosta", "hostb")
+		time.Sleep(silent)
+		says("hostb", 2)
+		want("when what it has said still holds", true)
+		time.Sleep(1)
+		want("of one nothing holds", true, "hosta")
+		want("that was told", true)
+		says("hosta", 2)
+		want("it is back", true, "hosta")
+		time.Sleep(silent + 1)
+		says("hosta", 2)
+		want("one came back before anybody asked", true, "hosta", "hostb")
+		for i := range 2*mostNews + 1 {
+			says("hosta", float64(3+i%2))
+		}
+		want("too much", false)
+		says("hosta", 9)
+		want("one", true, "hosta")
+		table.Begin(2)
+		want("in another term", false)
+		at++
+		want("what is to come", false)
+	})
 }
