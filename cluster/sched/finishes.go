@@ -9,93 +9,51 @@ import (
 	"rampart/fsm/state"
 )
 
-// A finish is the expected end of a run, and what it gives back.
-type finish struct {
+// A due is a run, or a reservation, and when it is expected to end in a cycle.
+type due struct {
 	end pbs.Time // foreverMore: nobody knows it
-	seq uint64
-	sub uint32
-	run run
-	of  []berth // by node, in place of its host
+	*finish
 }
 
-// An ending is the expected end of a run, and what it gives back of one host.
-type ending struct {
-	end        pbs.Time
-	seq        uint64
-	sub        uint32
-	slots, mem int64
+// compare orders ends by time, and then by job.
+func (d due) compare(o due) int {
+	return cmp.Or(cmp.Compare(d.end, o.end), cmp.Compare(d.seq, o.seq), cmp.Compare(d.sub, o.sub))
 }
 
-// compare orders as finish.compare does.
-func (e ending) compare(o ending) int {
-	return cmp.Or(cmp.Compare(e.end, o.end), cmp.Compare(e.seq, o.seq), cmp.Compare(e.sub, o.sub))
+// endings are the ends of the runs of a cycle: of those that are as they were in earlier cycles as many as were asked for.
+type endings struct {
+	kept *ends
+	all  []due         // the first ones, in their order
+	own  []due         // those of the others that come after these: of runs that last longer than expected, that are stopped, that the cycle begins; of reservations
+	last *finish       // up to which those that are kept are among all; nil: none is
+	done bool          // all of them are
+	on   map[int][]due // by host: those of own ones, and of all, that are not kept
 }
 
-// finishesOn returns the runs of one host, those that end first first.
-func (c *cycle) finishesOn(h int) []ending {
-	r := c.reserving
-	if r.endsOn == nil {
-		ends := c.finishes()
-		r.endsOn = make([][]ending, len(c.free.hosts))
-		for i := range ends {
-			r.addOn(c.free, &ends[i])
-		}
-	}
-	return r.endsOn[h]
-}
-
-// addOn notes the end of a run at its hosts.
-func (r *reserving) addOn(w *world, f *finish) {
-	for _, b := range f.of {
-		h := w.nodes[b.host].host
-		all := r.endsOn[h]
-		e := ending{f.end, f.seq, f.sub, b.slots, b.mem}
-		at, met := slices.BinarySearchFunc(all, e, ending.compare)
-		if met {
-			all[at].slots, all[at].mem = all[at].slots+b.slots, all[at].mem+b.mem
-			continue
-		}
-		r.endsOn[h] = slices.Insert(all, at, e)
-	}
-}
-
-// finishes returns the runs of the cycle, those that end first first.
-func (c *cycle) finishes() []finish {
+// finishes returns the ends of the runs of the cycle.
+func (c *cycle) finishes() *endings {
 	r := c.reserving
 	if r.ends != nil {
 		return r.ends
 	}
-	r.ends = make([]finish, 0, len(c.free.nodes))
-	byJob := map[pbs.JobID]int{} // of those that may be met again
-	for i := range c.free.nodes {
-		vn := c.free.nodes[i].vnode
-		for _, held := range vn.Jobs {
-			j, ok := c.view.Job(held.Job)
-			if _, inside := vn.ReservedFor(held.Reservation); !ok || held.Suspended || inside {
-				continue
-			}
-			at, met := 0, false
-			on := j.LastRun().ExecVnode
-			several := len(on) != 1 || len(on[0].Parts) > 1
-			if several {
-				at, met = byJob[held.Job]
-			}
-			if !met {
-				if at = len(r.ends); several {
-					byJob[held.Job] = at
-				}
-				r.ends = append(r.ends, finish{end: c.finish(j), seq: j.Seq, sub: j.Sub, run: run{exclusive: held.Exclusive, bounds: c.planner.boundsOf(j)}})
-			}
-			f := &r.ends[at]
-			f.run.end, f.run.exclusive = f.end, f.run.exclusive || held.Exclusive
-			f.run.placed = append(f.run.placed, spec.ExecChunk{Parts: []spec.ExecPart{{Vnode: vn.Name, Items: held.Items}}})
-			f.of = append(f.of, berth{int64(i), charged(r.ncpus, held.Items), charged(r.mem, held.Items)})
+	kept := &c.planner.ends
+	kept.follow(c.view, c.planner.all, c.planner.rows)
+	r.ends = &endings{kept: kept, on: map[int][]due{}}
+	kept.order.Scan(func(f *finish) bool {
+		if f.end <= c.now {
+			r.ends.own = append(r.ends.own, due{c.finish(f.job), f})
 		}
+		return f.end <= c.now
+	})
+	for _, f := range kept.stopped {
+		r.ends.own = append(r.ends.own, due{c.finish(f.job), f})
 	}
-	c.reservationsEnd()
-	r.ends = sorted(r.ends)
-	for _, f := range c.begunInThis() {
-		r.addEnd(c, f)
+	slices.SortFunc(r.ends.own, due.compare)
+	if c.view.ReservationCount() > 0 {
+		c.reservationsEnd()
+	}
+	for _, s := range c.plan.Starts { // before somebody has asked for ends
+		c.begunEnds(s)
 	}
 	return r.ends
 }
@@ -104,85 +62,128 @@ func (c *cycle) finishes() []finish {
 func (c *cycle) reservationsEnd() {
 	r := c.reserving
 	byID := map[pbs.ReservationID]int{}
-	for i := range c.free.nodes {
-		for _, res := range c.free.nodes[i].vnode.Reserved {
+	var ends []due
+	for _, i := range r.ends.kept.reserved {
+		for _, res := range c.planner.all.nodes[i].vnode.Reserved {
 			of, ok := c.view.Reservation(res.Reservation)
 			if !ok {
 				continue
 			}
 			at, met := byID[of.ID]
 			if !met {
-				at = len(r.ends)
+				at = len(ends)
 				byID[of.ID] = at
 				end := wholeSecond(of.End)
 				if end <= c.now {
 					end = wholeSecond(c.now) + r.turn
 				}
-				r.ends = append(r.ends, finish{end: end})
+				ends = append(ends, due{end, &finish{begun: true}})
 			}
-			r.ends[at].of = append(r.ends[at].of, berth{int64(i), charged(r.ncpus, res.Items), charged(r.mem, res.Items)})
+			ends[at].of = append(ends[at].of, giving{node: i, slots: charged(r.ncpus, res.Items), mem: charged(r.mem, res.Items)})
 		}
+	}
+	for _, d := range ends {
+		r.ends.add(c.free, d)
 	}
 }
 
-// sorted returns ends in their order. They are large: their numbers are sorted, and each is moved once.
-func sorted(ends []finish) []finish {
-	order := make([]int32, len(ends))
-	for i := range order {
-		order[i] = int32(i)
+// begunEnds adds the end of a run that the cycle has planned.
+func (c *cycle) begunEnds(s Start) {
+	j, ok := c.view.Job(s.Job)
+	if !ok {
+		j, ok = c.view.Job(s.Job.Parent())
 	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(ends[a].compare(ends[b]), cmp.Compare(a, b)) })
-	out := make([]finish, 0, len(ends)+1)
-	for _, i := range order {
-		out = append(out, ends[i])
+	placed, err := spec.ParseExecVnode(s.ExecVnode)
+	if !ok || err != nil || c.inside(j.Queue) != nil {
+		return
 	}
-	return out
+	c.begins(j, placed, c.free.isExclusive(placed, &class{place: j.Placement()}), c.planner.boundsOf(j))
 }
 
-// begunInThis are the runs that the cycle has planned before it looked at ends.
-func (c *cycle) begunInThis() (all []finish) {
-	r := c.reserving
-	for _, s := range c.plan.Starts {
-		j, ok := c.view.Job(s.Job)
-		if !ok {
-			j, ok = c.view.Job(s.Job.Parent())
-		}
-		placed, err := spec.ParseExecVnode(s.ExecVnode)
-		if !ok || err != nil || c.inside(j.Queue) != nil {
-			continue
-		}
-		end := foreverMore
-		if long, known := c.runtime(j); known {
-			end = wholeSecond(c.now) + long
-		}
-		all = append(all, finish{end: end, seq: j.Seq, sub: j.Sub, run: run{end, placed, !r.sharesAll(c, placed, j), c.planner.boundsOf(j)}})
-	}
-	return all
-}
-
-func (r *reserving) sharesAll(c *cycle, placed spec.ExecVnode, j *state.Job) bool {
-	return !c.free.isExclusive(placed, &class{place: j.Placement()})
-}
-
-// addEnd puts the end of a run among the others.
-func (r *reserving) addEnd(c *cycle, f finish) {
-	for _, ch := range f.run.placed {
+// begins adds the end of a run that begins in the cycle, and returns it.
+func (c *cycle) begins(j *state.Job, placed spec.ExecVnode, exclusive bool, b *bounds) {
+	f := &finish{seq: j.Seq, sub: j.Sub, begun: true, exclusive: exclusive, bounds: b}
+	for _, ch := range placed {
 		for _, part := range ch.Parts {
 			if i, ok := c.free.byVnode[part.Vnode]; ok {
-				f.of = append(f.of, berth{int64(i), charged(r.ncpus, part.Items), charged(r.mem, part.Items)})
+				f.add(c.view, int32(i), part.Items, false)
 			}
 		}
 	}
-	at, _ := slices.BinarySearchFunc(r.ends, f, finish.compare)
-	r.ends = slices.Insert(r.ends, at, f)
-	if r.endsOn != nil {
-		r.addOn(c.free, &f)
-	}
+	c.reserving.ends.add(c.free, due{c.endsBy(j), f})
 }
 
-// compare orders ends by time, and then by job.
-func (f finish) compare(o finish) int {
-	return cmp.Or(cmp.Compare(f.end, o.end), cmp.Compare(f.seq, o.seq), cmp.Compare(f.sub, o.sub))
+// endsBy returns when a run is expected to end that begins in the cycle.
+func (c *cycle) endsBy(j *state.Job) pbs.Time {
+	if long, known := c.runtime(j); known {
+		return wholeSecond(c.now) + long
+	}
+	return foreverMore
+}
+
+// add puts an end that is not kept among the others.
+func (e *endings) add(w *world, d due) {
+	for _, l := range d.of {
+		h := w.nodes[l.node].host
+		if of := e.on[h]; len(of) == 0 || of[len(of)-1].finish != d.finish {
+			e.on[h] = append(of, d)
+		}
+	}
+	to := &e.own
+	if e.done || e.last != nil && d.compare(due{e.last.end, e.last}) < 0 {
+		to = &e.all
+	}
+	at, _ := slices.BinarySearchFunc(*to, d, due.compare)
+	*to = slices.Insert(*to, at, d)
+}
+
+// fewest is how many ends are looked up at once, at least.
+const fewest = 64
+
+// at returns the nth end, false if there are not so many.
+func (e *endings) at(n int, now pbs.Time) (due, bool) {
+	for n >= len(e.all) && !e.done {
+		e.more(now)
+	}
+	if n >= len(e.all) {
+		return due{}, false
+	}
+	return e.all[n], true
+}
+
+// more looks up more of them.
+func (e *endings) more(now pbs.Time) {
+	from, most := e.last, max(fewest, len(e.all))
+	if from == nil {
+		from = &finish{end: now + 1}
+	}
+	begin, last := len(e.all), e.last
+	e.kept.order.Ascend(from, func(f *finish) bool {
+		if f != last {
+			e.all, e.last = append(e.all, due{f.end, f}), f
+		}
+		return len(e.all)-begin < most
+	})
+	e.done = len(e.all)-begin < most
+	n := len(e.own)
+	if !e.done {
+		n, _ = slices.BinarySearchFunc(e.own, due{e.last.end, e.last}, due.compare)
+	}
+	e.all, e.own = append(e.all, e.own[:n]...), e.own[n:]
+	slices.SortStableFunc(e.all[begin:], due.compare)
+}
+
+// finishesOn returns the ends of the runs of one host, those first that come first.
+func (c *cycle) finishesOn(h int) []due {
+	e := c.finishes()
+	all := slices.Clone(e.on[h])
+	for _, i := range c.free.hosts[h].nodes {
+		for _, f := range e.kept.on[i] {
+			all = append(all, due{c.finish(f.job), f})
+		}
+	}
+	slices.SortFunc(all, due.compare)
+	return slices.CompactFunc(all, func(a, b due) bool { return a.finish == b.finish })
 }
 
 // finish returns when a run is expected to end. One that should have is taken to end before the next dispatch turn but one.
@@ -218,34 +219,38 @@ func (c *cycle) soonest(cl *class, m mode, parts []state.Kept, from reach) pbs.T
 		wantmem = times(per, max(1, c.hostsOf(parts)))
 	}
 	enough := func() bool { return have >= want && (!m.memory || havemem >= wantmem) }
-	if ends := c.finishes(); enough() && len(ends) > 0 && ends[0].end < foreverMore {
-		return ends[0].end
+	ends := c.finishes()
+	if first, ok := ends.at(0, c.now); ok && enough() && first.end < foreverMore {
+		return first.end
 	}
+	some := from.some
 	if from.host >= 0 {
-		for _, e := range c.finishesOn(from.host) {
-			if e.end == foreverMore {
-				return 0
-			}
-			if have, havemem = have+e.slots, havemem+e.mem; enough() {
-				return e.end
-			}
-		}
-		return 0
+		some = func(h int) bool { return h == from.host }
 	}
-	for _, f := range c.finishes() {
-		if f.end == foreverMore {
+	next := func(n int) (due, bool) { return ends.at(n, c.now) }
+	if from.host >= 0 {
+		here := c.finishesOn(from.host)
+		next = func(n int) (due, bool) {
+			if n == len(here) {
+				return due{}, false
+			}
+			return here[n], true
+		}
+	}
+	for n := 0; ; n++ {
+		d, ok := next(n)
+		if !ok || d.end == foreverMore {
 			return 0
 		}
-		for _, b := range f.of {
-			if from.some(c.free.nodes[b.host].host) {
-				have, havemem = have+b.slots, havemem+b.mem
+		for _, l := range d.of {
+			if some(c.free.nodes[l.node].host) {
+				have, havemem = have+l.slots, havemem+l.mem
 			}
 		}
 		if enough() {
-			return f.end
+			return d.end
 		}
 	}
-	return 0
 }
 
 func (c *cycle) hostsOf(parts []state.Kept) int {

@@ -131,7 +131,9 @@ func (w *world) renew(i int, vn *state.Vnode) {
 	now.tie = tieOf(vn)
 	w.counts(n.fixed, -1)
 	w.counts(&now, 1)
-	w.times.note(int32(i))
+	for _, n := range w.noters {
+		n.note(int32(i), len(w.nodes))
+	}
 	w.offersNew = w.offersNew || old.Sharing != vn.Sharing || n.tie != now.tie
 	n.fixed = &now
 	if !w.idle {

@@ -88,9 +88,6 @@ func (c *cycle) gate(m mode) *world {
 	return g
 }
 
-// A berth is what a host can keep for a job.
-type berth struct{ host, slots, mem int64 }
-
 // greedy has a job keep what is free now of what it asks for, wherever that is (specification: reservation section 6.4), and tells when
 // it may start at the earliest.
 func (c *cycle) greedy(w *waiter, cl *class, m mode) {

@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"slices"
+
 	"rampart/cluster/sched/calendar"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -69,17 +71,17 @@ func (c *cycle) took(j *state.Job, placed spec.ExecVnode, cl *class) {
 	r := c.reserving
 	if r.real != nil {
 		r.real.occupy(placed, cl)
+		r.age++
 	}
-	end := foreverMore
-	if long, known := c.runtime(j); known {
-		end = wholeSecond(c.now) + long
-	}
+	end := c.endsBy(j)
 	if r.ends != nil {
-		r.addEnd(c, finish{end: end, seq: j.Seq, sub: j.Sub, run: run{end, placed, c.free.isExclusive(placed, cl), cl.bounds}})
+		c.begins(j, placed, c.free.isExclusive(placed, cl), cl.bounds)
 	}
+	var taken []*shade
 	for _, p := range r.plans {
-		if end > p.start {
+		if end > p.start && !slices.Contains(taken, p.shadow) {
 			p.shadow.take(c.free, placed)
+			taken = append(taken, p.shadow)
 		}
 	}
 	for _, g := range r.gates {
@@ -213,9 +215,11 @@ func (c *cycle) backfills(queue pbs.QueueName) bool {
 	return fills
 }
 
+func (c *cycle) runtime(j *state.Job) (pbs.Time, bool) { return c.planner.rows.runtime(j) }
+
 // runtime returns for how long a job is taken to run, false if nobody knows (specification: reservation section 6.2).
-func (c *cycle) runtime(j *state.Job) (pbs.Time, bool) {
-	if long := c.planner.rows.walltime(j); long < unending {
+func (r *rows) runtime(j *state.Job) (pbs.Time, bool) {
+	if long := r.walltime(j); long < unending {
 		return long, true
 	}
 	if soft, ok := j.SoftSpan(0); ok {

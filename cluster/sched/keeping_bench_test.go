@@ -27,6 +27,7 @@ func newKeeping(b *testing.B, byTime int) *busy {
 		Of: func(pbs.HostName) (map[string]resreq.Amount, bool) {
 			return map[string]resreq.Amount{"r1m": 1500, "ut": 50_000}, true
 		},
+		Since: func(uint64) ([]pbs.HostName, uint64, bool) { return nil, 1, true },
 		Fresh: func() bool { return false },
 		Look:  func() {},
 	})

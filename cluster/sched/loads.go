@@ -17,6 +17,9 @@ import (
 type Loads struct {
 	// Of returns what holds of a host, by load index; false: nothing is known of it.
 	Of func(host pbs.HostName) (map[string]resreq.Amount, bool)
+	// Since returns the hosts of which something else holds than when so many things had changed, and how many have by now; false: it may be
+	// any of them. Nil: nobody knows that.
+	Since func(changes uint64) (hosts []pbs.HostName, now uint64, ok bool)
 	// Fresh reports whether hosts of which nothing is known may still say something.
 	Fresh func() bool
 	// Look has hosts tell often, for a while.
@@ -28,13 +31,9 @@ const loadEvery = 5 * time.Second
 
 // A gate keeps jobs from hosts by what these say of their load, and for a while after they were given a job (JOB_ACCEPT_INTERVAL).
 type gate struct {
-	loads    *Loads
-	rows     *rows
-	site     resreq.Site
-	interval pbs.Time                   // 0: a host may be given one job after the other
-	queues   map[string][]lsf.Threshold // by the value of lsf_thresholds
-	stops    bool                       // some threshold or condition suspends jobs
-	balances bool                       // load_balancing: a host with more in its run queue than it has cpus takes no jobs, unless its mom judges that
+	site   resreq.Site
+	queues map[string][]lsf.Threshold // by the value of lsf_thresholds
+	stops  bool                       // some threshold or condition suspends jobs
 
 	conditions map[pbs.QueueName]conditions // of the queues that have some
 	stopWhen   []resreq.Select              // those of them that suspend jobs
@@ -47,6 +46,10 @@ type gate struct {
 	reports map[pbs.HostName]report            // of the cycle
 	shut    map[string]map[pbs.HostName]string // why hosts take no jobs: "" of any queue, else of queues with these thresholds
 	busy    map[pbs.HostName]bool              // beyond thresholds of their own, or crowded
+
+	basis
+	byMom map[pbs.HostName][]int // hosts of the world
+	again map[pbs.HostName]bool  // judged in the last cycle by what that one has changed
 }
 
 type report struct {
@@ -83,28 +86,44 @@ func (p *Planner) followLoad(v *state.View, now pbs.Time) {
 		p.gate, p.all.gate = nil, nil
 		return
 	}
-	g := &gate{
-		loads: p.loads, rows: p.rows, site: config.Site(slices.Collect(v.CustomResources())), interval: interval, queues: map[string][]lsf.Threshold{},
-		balances: balances, now: now, recent: map[pbs.HostName]pbs.Time{}, reports: map[pbs.HostName]report{}, shut: map[string]map[pbs.HostName]string{"": {}}, busy: map[pbs.HostName]bool{},
+	on := basis{thresholds: thresholds, stopped: stopped, balances: balances, interval: interval, rows: p.rows, loads: p.loads}
+	if changed, followed := p.gate.follow(p, on, now); followed {
+		p.given.lost = p.given.lost || changed
+		return
 	}
-	for _, text := range thresholds {
+	g := p.newGate(v, on, now)
+	p.given.lost = p.given.lost || p.gate == nil || !sameShut(p.gate.shut, g.shut)
+	p.gate, p.all.gate = g, g
+}
+
+// newGate judges all hosts.
+func (p *Planner) newGate(v *state.View, on basis, now pbs.Time) *gate {
+	config := &v.Reconfigured().Config
+	g := &gate{
+		basis: on, site: config.Site(slices.Collect(v.CustomResources())), queues: map[string][]lsf.Threshold{}, byMom: map[pbs.HostName][]int{}, again: map[pbs.HostName]bool{},
+		now: now, recent: map[pbs.HostName]pbs.Time{}, reports: map[pbs.HostName]report{}, shut: map[string]map[pbs.HostName]string{"": {}}, busy: map[pbs.HostName]bool{},
+	}
+	for _, text := range on.thresholds {
 		g.queues[text], _ = lsf.ParseThresholds(text, g.site) // of a resource that is there no more: it keeps nobody away
 		g.shut[text] = map[pbs.HostName]string{}
 		g.stops = g.stops || anyStops(g.queues[text])
 	}
-	g.stopBy(stopped)
+	g.stopBy(on.stopped)
 	if g.stops = g.stops || slices.ContainsFunc(config.Hosts, func(h lsf.Host) bool { return anyStops(h.Thresholds) }); g.stops {
 		g.settling = newSettling(config.Turn(), now, p.gate)
 		g.paging = resreq.Amount(min(config.PagingCounts(), math.MaxInt32)) * resreq.One / 60
 	}
-	if interval > 0 {
+	if g.interval > 0 {
 		g.remember(v, p.gate)
 	}
+	p.unjudged.forget()
+	g.begins(v)
 	for h := range p.all.hosts {
+		mom := p.all.hosts[h].key.mom
+		g.byMom[mom] = append(g.byMom[mom], h)
 		g.judge(p.all, h)
 	}
-	p.given.lost = p.given.lost || p.gate == nil || !sameShut(p.gate.shut, g.shut)
-	p.gate, p.all.gate = g, g
+	return g
 }
 
 func sameShut(a, b map[string]map[pbs.HostName]string) bool {
@@ -250,6 +269,7 @@ func (c *cycle) gave(placed string) {
 			g.recent[c.free.hosts[h].key.mom] = g.now
 		}
 		g.judge(c.free, h)
+		g.again[c.free.hosts[h].key.mom] = true
 	}
 }
 

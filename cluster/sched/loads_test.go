@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"rampart/cluster/sched"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
@@ -19,18 +21,26 @@ type loaded struct {
 	fresh bool
 	looks int
 	loads *sched.Loads
+	moved []pbs.HostName // of which something else was said, in the order of that
 }
 
-func newLoaded(t *testing.T) *loaded {
+func newLoaded(t rapid.TB) *loaded {
 	c := &loaded{turning: newTurning(t), said: map[pbs.HostName]map[string]resreq.Amount{}}
 	c.loads = &sched.Loads{
 		Of: func(host pbs.HostName) (map[string]resreq.Amount, bool) {
 			r, ok := c.said[host]
 			return r, ok
 		},
+		Since: func(n uint64) ([]pbs.HostName, uint64, bool) {
+			if n > uint64(len(c.moved)) {
+				return nil, uint64(len(c.moved)), false
+			}
+			return c.moved[n:], uint64(len(c.moved)), true
+		},
 		Fresh: func() bool { return c.fresh },
 		Look:  func() { c.looks++ },
 	}
+	c.heard = c.loads
 	c.planner.GoBy(c.loads)
 	return c
 }
@@ -40,6 +50,7 @@ func (c *loaded) says(host pbs.HostName, index string, value resreq.Amount) {
 		c.said[host] = map[string]resreq.Amount{}
 	}
 	c.said[host][index] = value
+	c.moved = append(c.moved, host)
 }
 
 func (c *loaded) source(vnode pbs.VnodeName, source string) {

@@ -27,6 +27,7 @@ type Planner struct {
 	loads      *Loads                   // what hosts say; nil: nothing
 	thresholds map[pbs.QueueName]string // of queues, in that view
 	gate       *gate                    // of the cycle; nil: no host is kept from jobs
+	unjudged   notes                    // of the gate
 	wishes     bool                     // it plans what an operator wishes, whatever thresholds say
 	rows       *rows                    // what the files of LSF say of hosts, in that view
 	goesByLoad bool                     // jobs waited in the cycle, and load was looked at
@@ -47,7 +48,8 @@ type Planner struct {
 	scratch  *world // of the cycle: jobs are placed here
 	idle     *world // nil before it was needed
 	bare     *world // idle, of a cycle: on which reservations are placed
-	instant  *world // as it will be at ends of runs; nil before it was needed
+	ends     ends   // of runs
+	walk     walk   // of the cycle, to ends of runs
 	order    order  // of the cycle
 	hours    *hours // of the cycle
 	// sortedBy is by what vnodes are sorted in the cycle.
@@ -161,7 +163,11 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) []line {
 // renewWorld reads all vnodes again.
 func (p *Planner) renewWorld(v *state.View, said map[pbs.VnodeName]reported) {
 	p.all, p.given.lost = newWorld(v, false, p.sortedBy, said), true
-	p.all.watch, p.all.loads, p.all.times, p.kept.timeline.lost = &p.given, p.loads, &p.kept.timeline, true
+	p.all.watch, p.all.loads = &p.given, p.loads
+	p.all.noters = []*notes{&p.kept.timeline.noted, &p.unjudged, &p.ends.noted}
+	for _, n := range p.all.noters {
+		n.lost = true
+	}
 }
 
 // line returns the jobs of a class that wait, j first or, where jobs have scores, the best.
@@ -253,13 +259,14 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 // forget lets go of the view, which would keep its records in memory, and of
 // classes that no job has any more, when they are many.
 func (p *Planner) forget(lines int) {
-	for _, w := range []*world{p.all, p.scratch, p.idle, p.bare, p.instant, p.kept.scratch} {
+	for _, w := range []*world{p.all, p.scratch, p.idle, p.bare, p.walk.now, p.kept.scratch} {
 		if w != nil {
 			w.view, w.server = nil, leftOfServer{}
 		}
 	}
 	p.order.view, p.order.shares, p.order.tree, p.hasty, p.madeFor = nil, nil, nil, nil, nil
 	p.kept.letGo()
+	p.walk.of = nil
 	if len(p.requests) > 2*lines+100 {
 		clear(p.requests)
 	}

@@ -51,6 +51,7 @@ type reserving struct {
 	keeps      []*keep // in the order of their jobs
 	plans      []*planned
 	real       *world // free, and what is kept with it; nil: nothing is kept yet
+	shades     map[pbs.Time]*shade
 
 	failed   map[*class]bool       // classes that did not fit beside what is kept
 	roomy    map[*class]bool       // whether they would, were nothing kept
@@ -63,8 +64,8 @@ type reserving struct {
 	slim     map[slimKey]*class
 	backfill map[pbs.QueueName]bool
 
-	ends   []finish   // of runs, sorted; nil: they were not needed yet
-	endsOn [][]ending // the same, by host
+	ends *endings // of runs; nil: they were not needed yet
+	age  int      // how often the real world has changed
 }
 
 // A lot is jobs of a class and a queue: what they may keep is the same.
@@ -116,7 +117,7 @@ func (p *Planner) reserving(v *state.View, now pbs.Time) *reserving {
 	r := &reserving{
 		queues: queues, depth: int(site.TimeReserveJobs), perSlot: site.PerSlot, turn: state.Span(site.Turn()), at: now + p.ahead, waiters: map[pbs.JobID]*waiter{},
 		failed: map[*class]bool{}, roomy: map[*class]bool{}, short: map[*class]pbs.Time{}, whys: map[*class]state.Wait{}, spent: map[lot]bool{}, unready: map[lot]pbs.Time{},
-		passes: map[lot]bool{}, gates: map[bool]*world{}, slim: map[slimKey]*class{}, backfill: map[pbs.QueueName]bool{},
+		passes: map[lot]bool{}, gates: map[bool]*world{}, shades: map[pbs.Time]*shade{}, slim: map[slimKey]*class{}, backfill: map[pbs.QueueName]bool{},
 	}
 	r.ncpus, _ = v.Resource("ncpus")
 	r.mem, _ = v.Resource("mem")

@@ -190,6 +190,7 @@ func (c *turning) staysKept(before *state.View, p sched.Plan) {
 func (c *turning) asNew(v *state.View, p sched.Plan) {
 	c.t.Helper()
 	other := sched.NewPlanner()
+	other.GoBy(c.heard)
 	other.Plan(v, c.now) // the first cycle of a leader is no dispatch turn
 	fresh := other.Plan(v, c.now)
 	text := func(p sched.Plan) (all string) {

@@ -13,7 +13,7 @@ type planned struct {
 	of     *waiter
 	start  pbs.Time
 	alloc  map[int]amounts // by node; never ends
-	shadow *shade          // what runs leave free at that time
+	shadow *shade          // what runs leave free at that time; plans for one time may have one
 	alone  bool
 	bounds *bounds // of its slots
 }
@@ -21,14 +21,20 @@ type planned struct {
 // amounts are what is kept of a vnode.
 type amounts struct{ slots, mem int64 }
 
-// A shade is what vnodes have free of what is planned, and nothing else of a world: each plan has one.
+// A shade is what vnodes have free of what is planned, and nothing else of a world.
 type shade struct{ slots, mem column }
 
-func (r *reserving) shadeOf(w *world) *shade {
+// shadeOf returns that of what is free at a time. With what is to come that is not the same for every plan.
+func (r *reserving) shadeOf(w *world, at pbs.Time, ahead bool) *shade {
+	if s := r.shades[at]; s != nil && !ahead {
+		return s
+	}
 	only := func(c *column) column {
 		return column{def: c.def, free: slices.Clone(c.free), pools: c.pools}
 	}
-	return &shade{only(w.column(r.ncpus)), only(w.column(r.mem))}
+	s := &shade{only(w.column(r.ncpus)), only(w.column(r.mem))}
+	r.shades[at] = s
+	return s
 }
 
 func (s *shade) left(i int) amounts { return amounts{s.slots.left(i), s.mem.left(i)} }
@@ -119,32 +125,6 @@ func (c *cycle) planFor(w *waiter, cl *class, m mode) bool {
 	return found
 }
 
-// instants goes through the ends of runs, with what they leave free then, until that will do.
-func (c *cycle) instants(enough func(at pbs.Time, now *world) bool) {
-	r := c.reserving
-	if c.shifts() {
-		c.aheadFrom(r.realWorld(c), true, nil, func(now *world, at pbs.Time) bool {
-			return at < foreverMore && enough(at, now)
-		})
-		return
-	}
-	ends := c.finishes()
-	now := r.realWorld(c).copyTo(c.planner.instant)
-	c.planner.instant = now
-	for i, f := range ends {
-		if f.end == foreverMore {
-			return
-		}
-		now.release(f.run)
-		if i+1 < len(ends) && ends[i+1].end == f.end {
-			continue
-		}
-		if enough(f.end, now) {
-			return
-		}
-	}
-}
-
 // holds returns what a job may not have of vnodes that it would use from a time until another, since jobs planned before it are to have
 // that: from their starts on what they were given, and before, unless it is over by then and may backfill, what there is of that.
 func (r *reserving) holds(now *world, from, until pbs.Time, backfills bool) map[int]amounts {
@@ -221,7 +201,7 @@ func (r *reserving) countPlans(w *world, sign int64) {
 // promisePlan keeps for a job what is free now of what it is to have.
 func (c *cycle) promisePlan(w *waiter, cl *class, m mode, at pbs.Time, placed spec.ExecVnode, then *world) {
 	r := c.reserving
-	p := &planned{of: w, start: at, alloc: map[int]amounts{}, shadow: r.shadeOf(then), alone: c.free.isExclusive(placed, cl), bounds: cl.bounds}
+	p := &planned{of: w, start: at, alloc: map[int]amounts{}, shadow: r.shadeOf(then, at, c.shifts()), alone: c.free.isExclusive(placed, cl), bounds: cl.bounds}
 	var parts []state.Kept
 	var order []int
 	for _, ch := range placed {

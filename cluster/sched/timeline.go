@@ -96,23 +96,14 @@ type timeline struct {
 
 	changes  uint64   // how often something of it has changed
 	at       pbs.Time // of the last look at all of it
-	noted    []int32  // nodes of which something has changed since, as far as is known
+	noted    notes    // since then, as far as is known
 	restless []int32  // nodes that are read anew before anything begins or ends there
-	lost     bool     // any of them may have changed
 	gone     []event  // what it does not have any more
 	come     []event  // what is to take the place of that
 }
 
-// note has a node looked at anew. Nobody may ask for what is noted: then it becomes all.
-func (t *timeline) note(node int32) {
-	switch {
-	case t == nil || t.lost:
-	case len(t.noted) >= len(t.vnodes):
-		t.noted, t.lost = t.noted[:0], true
-	default:
-		t.noted = append(t.noted, node)
-	}
-}
+// note has a node looked at anew.
+func (t *timeline) note(node int32) { t.noted.note(node, len(t.vnodes)) }
 
 // listed is what a timeline has of a vnode.
 type listed struct {
@@ -129,22 +120,23 @@ type listed struct {
 func (t *timeline) follow(f *future, w *world) {
 	f.settle()
 	if t.events == nil || len(t.vnodes) != len(w.nodes) {
-		t.vnodes, t.lost = make([]listed, len(w.nodes)), true
+		t.vnodes, t.noted.lost = make([]listed, len(w.nodes)), true
 		t.renew()
 	}
 	f.shrinking, t.gone, t.come = f.shrinking[:0], t.gone[:0], t.come[:0]
 	restless := t.restless
 	t.restless = nil
-	if t.lost || f.now < t.at || f.view.Fades() {
+	if t.noted.lost || f.now < t.at || f.view.Fades() {
 		for i := range w.nodes {
 			t.look(f, w, int32(i))
 		}
 	} else {
-		for _, i := range slices.Concat(t.noted, restless, t.due(f.now)) {
+		for _, i := range slices.Concat(t.noted.nodes, restless, t.due(f.now)) {
 			t.look(f, w, i)
 		}
 	}
-	t.at, t.noted, t.lost = f.now, t.noted[:0], false
+	t.at = f.now
+	t.noted.forget()
 	if len(t.gone)+len(t.come) > 0 {
 		t.changes++
 	}

@@ -22,7 +22,6 @@ type top struct {
 
 // A run is what a job has, or will have, until it ends.
 type run struct {
-	end       pbs.Time
 	placed    spec.ExecVnode
 	exclusive bool
 	bounds    *bounds // of its slots

@@ -26,6 +26,7 @@ type turning struct {
 	turn    pbs.Time
 	names   map[string]pbs.JobID
 
+	heard   *sched.Loads                           // what hosts say, for other planners; nil: nothing
 	planned func(before *state.View, p sched.Plan) // is told what a plan has made of a view; nil: nobody is
 }
 

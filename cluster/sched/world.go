@@ -56,9 +56,9 @@ type world struct {
 	agents   int                        // vnodes whose hosts say what is free of them
 	reported map[pbs.VnodeName]reported // what hosts say is free of vnodes
 
-	watch   *freed    // hosts that have changed; nil: nobody asks
-	changes int       // that were noted there
-	times   *timeline // which hears of vnodes that have changed; nil: none does
+	watch   *freed   // hosts that have changed; nil: nobody asks
+	changes int      // that were noted there
+	noters  []*notes // of those who keep something of vnodes
 
 	enforcing int // vnodes that offer what moms enforce
 	ties      int // vnodes with attributes that say who may use them

@@ -69,7 +69,7 @@ func (s *Server) heardLoads() *sched.Loads {
 
 func (s *Server) toldLoads() *sched.Loads {
 	of := func(host pbs.HostName) (map[string]resreq.Amount, bool) { return s.loads.Of(host) }
-	return &sched.Loads{Of: of, Fresh: s.loads.Fresh, Look: s.loads.Look}
+	return &sched.Loads{Of: of, Since: s.loads.Since, Fresh: s.loads.Fresh, Look: s.loads.Look}
 }
 
 func (s *Server) setWatcher(w *dispatch.Watcher) {
