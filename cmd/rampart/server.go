@@ -139,7 +139,7 @@ func runServer(c *urfave.Context) error {
 		return fmt.Errorf("server: %w", err)
 	}
 	defer lock.Close()
-	return server.Run(c.Context, config, server.Process{Hangups: hangups}, newLogger(config.Host))
+	return server.Run(c.Context, config, server.Process{Hangups: hangups, PID: os.Getpid()}, newLogger(config.Host))
 }
 
 // newLogger writes structured logs to standard error; PBS's own logs are files.

@@ -62,7 +62,7 @@ func serverMain(ctx context.Context, c *call) error {
 	defer lock.Close()
 	look := watchPage(c.home.Gateway(config.Host), "/readyz")
 	go sayUp(ctx, pipe, func() string { return look(ctx) }) // ends with its word, or with ctx
-	return server.Run(ctx, config, server.Process{Hangups: hangups, LogFile: c.options["L"]}, c.world.Logger(config.Host))
+	return server.Run(ctx, config, server.Process{Hangups: hangups, LogFile: c.options["L"], PID: os.Getpid()}, c.world.Logger(config.Host))
 }
 
 // freeWithin bounds the wait for a daemon that is about to end.

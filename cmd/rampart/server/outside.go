@@ -88,6 +88,7 @@ func system(c Config, logger *slog.Logger) Outside {
 type Process struct {
 	Hangups <-chan os.Signal // SIGHUP, at which logs are opened again; nil: nobody sends any
 	LogFile string           // of all days, in place of server_logs; empty: none
+	PID     int              // for the line that tells that the replica serves
 }
 
 // WriteLedger is the kind of the writes of accounting files; see Outside.Disk.

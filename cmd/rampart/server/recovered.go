@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"rampart/cluster"
@@ -21,6 +22,7 @@ func (s *Server) tellRecovered(ctx context.Context) error {
 		v, err := s.replica.Read(ctx, cluster.Fresh)
 		if err == nil {
 			s.tellFound(v)
+			s.tell(pbs.LogSystem|pbs.LogAdmin, s.ready())
 			return nil
 		}
 		select {
@@ -44,6 +46,22 @@ func (s *Server) tellFound(v *state.View) {
 		}
 		s.tellRequeued(v)
 	})
+}
+
+// ready returns the line that tells, in PBS's words, that requests are answered.
+func (s *Server) ready() string {
+	_, port, err := net.SplitHostPort(s.config.Address())
+	if err != nil {
+		port = "-"
+	}
+	return fmt.Sprintf("Server pid = %d ready;  using ports Server:%s", s.outside.Process.PID, port)
+}
+
+// tell logs a line about this replica itself.
+func (s *Server) tell(event uint16, text string) {
+	if err := s.serverLog.Write(time.Now(), event, "Svr", "Server@"+s.config.Host, text); err != nil {
+		s.logger.Error("write the server log", "error", err)
+	}
 }
 
 // tellRequeued logs the jobs that wait in queues, as a PBS does of those that it has read from its disk.

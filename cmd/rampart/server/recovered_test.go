@@ -54,6 +54,20 @@ func TestTellFound(t *testing.T) {
 	}
 }
 
+// TestReady: a replica tells its pid and its port in PBS's words when it serves.
+func TestReady(t *testing.T) {
+	for address, want := range map[string]string{
+		"hosta:15001": "Server pid = 7 ready;  using ports Server:15001",
+		"[::1]:99":    "Server pid = 7 ready;  using ports Server:99",
+		"hosta":       "Server pid = 7 ready;  using ports Server:-",
+	} {
+		s := &Server{config: Config{Listen: "0.0.0.0:1", Advertise: address}, outside: Outside{Process: Process{PID: 7}}}
+		if got := s.ready(); got != want {
+			t.Errorf("of %s: %q, want %q", address, got, want)
+		}
+	}
+}
+
 // TestRequeued: of what waits the log tells at the start of a replica, in PBS's words; of what runs or is over it does not.
 func TestRequeued(t *testing.T) {
 	for _, c := range []struct {

@@ -356,6 +356,7 @@ func (s *Server) close() {
 	s.handler.Close()
 	s.peers.close()
 	s.moms.Close()
+	s.tell(pbs.LogSystem, "Server shutdown completed")
 	if err := errors.Join(s.hooks.runtime.Close(), s.serverLog.Close(), s.schedLogs.Close()); err != nil {
 		s.logger.Error("close the logs", "error", err)
 	}
