@@ -283,6 +283,8 @@ func followParent(tx *state.Tx, id pbs.JobID, fresh bool) {
 func checkArray(old, j *state.Job) error {
 	_, limited := j.Attrs.Get("max_run_subjobs", "")
 	switch {
+	case j.Array != old.Array: // the identifiers say which jobs are arrays, and outlast whatever is altered
+		return pbs.Attribute(pbs.BadAttributeValue, "array_indices_submitted")
 	case j.Array == nil && limited:
 		return pbs.Errorf(pbs.BadAttributeValue, "Attribute has to be set on an array job")
 	case j.Array != nil && j.NotRerunnable && !old.NotRerunnable:
