@@ -15,6 +15,11 @@ type limiter struct {
 	routing map[pbs.QueueName]bool // whether a queue routes
 	planned map[limited]int64
 	held    map[state.Class]state.Wait // reasons of classes that are at a limit; no start in a cycle frees one
+
+	first  *state.Job   // that is looked at
+	class  *state.Class // of it, as the state has it
+	of     *state.Job   // whose limits these are
+	limits []state.Limit
 }
 
 // limited is what a limit counts.
@@ -59,13 +64,42 @@ func (l *limiter) holds(of state.Class) (why state.Wait, held bool) {
 	return why, held
 }
 
+// runLimits returns the limits that apply to a job of a view that is to run. They are asked for several times of one job after the other; nobody
+// changes them.
+func (l *limiter) runLimits(v *state.View, j *state.Job) []state.Limit {
+	if l.of != j {
+		l.of, l.limits = j, v.RunLimits(j)
+	}
+	return l.limits
+}
+
+// classOf returns the class of a job, whatever it waits for.
+func (l *limiter) classOf(v *state.View, j *state.Job) state.Class {
+	if l.first != j {
+		return v.ClassOf(j)
+	}
+	of := *l.class
+	of.Wait = state.Wait{}
+	return of
+}
+
+// only returns those limits, without those that are not meant.
+func only(all []state.Limit, meant func(l state.Limit) bool) (some []state.Limit) {
+	for _, l := range all {
+		if meant(l) {
+			some = append(some, l)
+		}
+	}
+	return some
+}
+
 // reached returns the limit for which a job has to wait, if it has to. It is logged once for
 // all jobs of a class.
 func (c *cycle) reached(j *state.Job, id pbs.JobID) (why state.Wait, reached bool) {
 	if !c.limiter.applies(c.view, j.Queue) && len(c.planner.dynamic) == 0 {
 		return why, false
 	}
-	of := c.view.ClassOf(j)
+	of := c.limiter.classOf(c.view, j)
 	if why, held := c.limiter.holds(of); held {
 		return why, true
 	}
@@ -104,7 +138,7 @@ func (c *cycle) overLimit(j *state.Job) (state.Wait, bool) {
 	if why, unmatched := c.unmatched(j); unmatched {
 		return why, true
 	}
-	if why, reached := c.view.Reached(c.view.RunLimits(j), true, 1, func(l state.Limit) int64 {
+	if why, reached := c.view.Reached(c.limiter.runLimits(c.view, j), true, 1, func(l state.Limit) int64 {
 		return c.limiter.planned[limited{l.Subject, l.Queue, l.Resource}]
 	}); reached {
 		return why, true

@@ -194,6 +194,7 @@ func (c *cycle) run(waits lanes) {
 			continue
 		}
 		*lane.taken++
+		c.limiter.first, c.limiter.class = first.job, first.of
 		if c.consider(first.job, first.class); c.yields != 0 {
 			lane.lines.recede(c.order, c.yields) // the rest of an array
 			continue

@@ -28,7 +28,7 @@ func (c *cycle) offers(j *state.Job) []state.Limit {
 	if !c.limiter.applies(c.view, j.Queue) {
 		return nil
 	}
-	return slices.DeleteFunc(c.view.RunLimits(j), func(l state.Limit) bool { return !l.Offer })
+	return only(c.limiter.runLimits(c.view, j), func(l state.Limit) bool { return l.Offer })
 }
 
 // whole returns the calendar of a queue, or of the server.
@@ -168,7 +168,7 @@ func (c *cycle) awaitsWhole(j *state.Job, why state.Wait) bool {
 	if _, short := c.overDynamic(j); short {
 		return false
 	}
-	limits := slices.DeleteFunc(c.view.RunLimits(j), func(l state.Limit) bool { return l.Offer })
+	limits := only(c.limiter.runLimits(c.view, j), func(l state.Limit) bool { return !l.Offer })
 	_, reached := c.view.Reached(limits, true, 1, func(l state.Limit) int64 {
 		return c.limiter.planned[limited{l.Subject, l.Queue, l.Resource}]
 	})
