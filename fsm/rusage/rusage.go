@@ -40,7 +40,7 @@ type Share struct {
 type Pool struct {
 	Resource resreq.Resource
 	Hosts    map[string]bool // those that it is for
-	Current  resreq.Amount   // see Source
+	Current  resreq.Amount   // as the host reports it, else the total
 	Reserved resreq.Amount   // by all jobs
 }
 
@@ -56,23 +56,6 @@ func (p Pool) Available() resreq.Amount {
 // raised reports whether reservations raise the index. A static resource has a total, whatever its
 // direction, of which reservations take.
 func raised(r resreq.Resource) bool { return r.Increasing && r.Dynamic }
-
-// A Source is where the current value of a pool comes from.
-type Source struct {
-	Total    resreq.Amount // as configured
-	Reported resreq.Amount
-	Reports  bool // whether it was ever reported
-	Agent    bool // whether load_source of the host is agent, on which mem, swp and tmp depend
-}
-
-// Current returns the value: for what is static, or was never reported, the total.
-func (s Source) Current(r resreq.Resource) resreq.Amount {
-	capacity := r.Builtin && (r.Name == "mem" || r.Name == "swp" || r.Name == "tmp")
-	if !r.Dynamic || !s.Reports || capacity && !s.Agent {
-		return s.Total
-	}
-	return s.Reported
-}
 
 // A Job is what is asked for it and what it has. Each term of a compound requirement is one.
 type Job struct {

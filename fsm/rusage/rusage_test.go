@@ -302,37 +302,13 @@ func TestIncreasing(t *testing.T) {
 	}
 }
 
-// RSV-34, and what counts where nothing is reported, or the configuration holds.
-func TestCurrent(t *testing.T) {
-	reported := Source{Total: 1000, Reported: 300, Reports: true, Agent: true}
-	config := Source{Total: 1000, Reported: 300, Reports: true}
-	silent := Source{Total: 1000, Agent: true}
-	for _, c := range []struct {
-		source   Source
-		resource string
-		want     resreq.Amount
-	}{
-		{reported, "mem", 300},
-		{config, "mem", 1000},
-		{silent, "mem", 1000},
-		{config, "swp", 1000},
-		{config, "tmp", 1000},
-		{config, "r1m", 300},
-		{config, "bandwidth", 300},
-		{silent, "bandwidth", 1000},
-		{reported, "licenseX", 1000},
-	} {
-		r, _ := site.Resource(c.resource)
-		if got := c.source.Current(r); got != c.want {
-			t.Errorf("%s: %d, want %d", c.resource, got, c.want)
-		}
-	}
+// RSV-34: what a host reports counts, not its total.
+func TestShort_Reported(t *testing.T) {
 	for _, c := range []struct {
 		report resreq.Amount
 		short  bool
 	}{{300, true}, {380, true}, {400, false}} {
-		mem, _ := site.Resource("mem")
-		p := pool(t, "mem", Source{Reported: c.report * megabyte, Reports: true, Agent: true}.Current(mem), "hostA")
+		p := pool(t, "mem", c.report*megabyte, "hostA")
 		if _, short := (Rules{}).Short(usage(t, "mem=400"), []Share{{"hostA", 1}}, []Pool{p}); short != c.short {
 			t.Errorf("RSV-34 at %dM: %v", c.report, short)
 		}

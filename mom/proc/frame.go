@@ -67,8 +67,3 @@ func ReadFrame(r io.Reader) (Frame, error) {
 	}
 	return f, nil
 }
-
-// Window returns the data of a FrameWindow.
-func Window(rows, columns uint16) []byte {
-	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, rows), columns)
-}

@@ -217,7 +217,7 @@ func TestShim_Terminal(t *testing.T) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
 	_ = WriteFrame(c, Frame{Kind: FrameAttach})
-	_ = WriteFrame(c, Frame{Kind: FrameWindow, Data: Window(33, 99)})
+	_ = WriteFrame(c, Frame{Kind: FrameWindow, Data: []byte{0, 33, 0, 99}})
 	_ = WriteFrame(c, Frame{Kind: FrameInput, Data: []byte("stty size; tty; exit 7\n")})
 	var text string
 	for {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"net"
 	"os"
-	"runtime"
-
-	"golang.org/x/sys/unix"
 
 	"rampart/cmd/rampart/home"
 	agent "rampart/mom"
@@ -59,7 +56,7 @@ func system(c Config, o Options) (Outside, error) {
 		return *o.Outside, nil
 	}
 	out := Outside{
-		Network: transport.System{}, Probe: probe, SwitchUser: os.Geteuid() == 0,
+		Network: transport.System{}, Probe: agent.Probe, SwitchUser: os.Geteuid() == 0,
 		Cgroups: &cgroup.Options{}, LogHead: home.LogHead(), Syslog: home.Syslog(), NodeName: home.Conf("PBS_MOM_NODE_NAME"),
 		Environment: home.Path("PBS_ENVIRONMENT"), TmpDir: home.Path("PBS_TMPDIR"),
 		Gateway: func(ctx context.Context) (net.Listener, error) {
@@ -82,14 +79,4 @@ func system(c Config, o Options) (Outside, error) {
 	out.Load = kernel
 	out.Elim = func(command string, log func(string)) load.Source { return &load.Elim{Command: command, Log: log} }
 	return out, nil
-}
-
-// probe asks the host what it has.
-func probe() agent.Hardware {
-	h := agent.Hardware{CPUs: runtime.NumCPU(), Arch: runtime.GOOS}
-	var info unix.Sysinfo_t
-	if unix.Sysinfo(&info) == nil {
-		h.MemoryKB = int64(uint64(info.Totalram) * uint64(info.Unit) / 1024)
-	}
-	return h
 }
