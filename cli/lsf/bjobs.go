@@ -187,7 +187,7 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 	case v.arrays:
 		r.Attributes = append(slices.Clone(jobAttributes), "project", lsf.JobApplication, "array_indices_submitted")
 	case v.reasons, v.causes != nil:
-		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend", "project", lsf.JobApplication, lsf.JobRequirement, lsf.JobCombined, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder,
+		r.Attributes = append(slices.Clone(jobAttributes), "comment", "lsf_unready", "depend", "project", lsf.JobApplication, lsf.JobRequirement, lsf.JobCombined, lsf.JobSelect, lsf.JobQueueSelect, lsf.JobOrder,
 			lsf.JobHosts, lsf.JobLayout)
 	case v.halts:
 		r.Attributes = append(slices.Clone(jobAttributes), "comment", "lsf_resumed", "project", lsf.JobApplication)
@@ -418,6 +418,9 @@ func (v *jobsView) pendingReasons(j job) []string {
 		return []string{lsf.ReasonDepend}
 	case j.get("job_state") == "W":
 		return []string{lsf.ReasonTime}
+	}
+	if j.get("lsf_unready") == "True" {
+		return []string{lsf.ReasonUnready}
 	}
 	if all := v.hostReasons(j); len(all) > 0 {
 		return all

@@ -220,6 +220,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.resume(ctx, v, plan.Resumes) // whom those made way for have started by then
 	l.keep(ctx, plan.Pending)
 	due := min(l.comment(ctx, v, &plan), l.pacer.due(plan))
+	l.ready(ctx, v)
 	if l.planner.goesByLoad {
 		l.opts.Loads.Look()
 		due = min(due, loadEvery)

@@ -199,6 +199,17 @@ func (l *Loop) tell(ctx context.Context, comments []Comment) {
 	}
 }
 
+// ready says that a cycle was planned by the configuration that badmin reconfig has brought, once.
+func (l *Loop) ready(ctx context.Context, v *state.View) {
+	if !v.Unplanned() {
+		return
+	}
+	set := &command.SetWaits{Planned: v.Reconfigured().Revision}
+	if _, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{set}}); err != nil && ctx.Err() == nil {
+		l.opts.Logger.Warn("propose that a cycle has followed the configuration", "error", err)
+	}
+}
+
 // fail notes a proposal that came to nothing, or whose outcome is not known: in
 // either case the state tells, and the next cycle reads it.
 func (l *Loop) fail(ctx context.Context, job pbs.JobID, err error) {

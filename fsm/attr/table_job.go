@@ -140,6 +140,7 @@ func jobRows() []row {
 		shown("lsf_reserved", Text),
 		shown("lsf_reserved_since", Epoch),
 		shown("lsf_resumed", Boolean),
+		shown("lsf_unready", Boolean),
 		set("lsf_messages", Text, parsePosted).running(),
 	}
 }

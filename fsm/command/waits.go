@@ -13,6 +13,8 @@ import (
 type SetWaits struct {
 	Waits []state.Wait `cbor:"1,keyasint"`
 	Jobs  []JobWait    `cbor:"2,keyasint"`
+	// Planned is the revision of the configuration of LSF by which the cycle was planned, where that is younger than what the last one knew; else 0.
+	Planned uint64 `cbor:"3,keyasint,omitempty"`
 }
 
 // JobWait is why one job waits.
@@ -52,6 +54,9 @@ func (c *SetWaits) Add(j JobWait, why state.Wait) {
 // Apply takes over the reasons of jobs that are still queued, or suspended until the scheduler lets them go on, in place of their comments, and when the next subjobs of
 // arrays that have begun are expected to start, the comments of which say when they began.
 func (c *SetWaits) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
+	if c.Planned != 0 {
+		tx.PlanLSF(c.Planned)
+	}
 	for _, w := range c.Jobs {
 		j, ok := tx.Job(w.Job)
 		if !ok || !mayHear(j, w) || w.Wait < 0 || w.Wait >= len(c.Waits) {

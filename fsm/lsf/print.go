@@ -27,8 +27,8 @@ func Document() string {
 	}
 	b.WriteString("\n### Pending reasons\n\nThe first row that fits counts; `*` stands for any words. A comment that no row has is shown as it is.\n\n" +
 		"| comment of qstat | bjobs -p |\n| --- | --- |\n")
-	fmt.Fprintf(&b, "| (none yet) | `%s` |\n| (held by its owner) | `%s` |\n| (held by an operator) | `%s` |\n| (held for a dependency) | `%s` |\n| (before Execution_Time) | `%s` |\n",
-		ReasonNew, ReasonUser, ReasonAdmin, ReasonDepend, ReasonTime)
+	fmt.Fprintf(&b, "| (none yet) | `%s` |\n| (held by its owner) | `%s` |\n| (held by an operator) | `%s` |\n| (held for a dependency) | `%s` |\n| (before Execution_Time) | `%s` |\n| (`lsf_unready`: no cycle yet since `badmin reconfig`) | `%s` |\n",
+		ReasonNew, ReasonUser, ReasonAdmin, ReasonDepend, ReasonTime, ReasonUnready)
 	for _, w := range Reasons {
 		fmt.Fprintf(&b, "| `%s` | `%s` |\n", w.Pattern, strings.ReplaceAll(w.LSF, "%s", "*"))
 	}

@@ -169,6 +169,7 @@ type ReasonWord struct{ Pattern, LSF string }
 // The reasons of jobs that no comment tells.
 const (
 	ReasonNew       = "New job is waiting for scheduling;"
+	ReasonUnready   = "System is not ready for scheduling after reconfiguration;"
 	ReasonUser      = "The job was suspended by the user while pending;"
 	ReasonAdmin     = "The job was suspended by LSF admin or root while pending;"
 	ReasonDepend    = "Job dependency condition not satisfied;"

@@ -75,6 +75,12 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 		}
 		return "True"
 	},
+	"lsf_unready": func(t *tables, j *Job) string {
+		if !t.unready(j) {
+			return ""
+		}
+		return "True"
+	},
 	"history_timestamp": func(_ *tables, j *Job) string {
 		if j.State != pbs.Finished {
 			return ""
@@ -126,7 +132,7 @@ func (t *tables) JobAttributes(j *Job) attr.List {
 		case hot:
 			out = appendValue(out, def.Name, get(t, j))
 		case def.Name == "estimated":
-			out = appendCold(out, def, j.estimates(t.cluster.Time))
+			out = appendCold(out, def, t.estimates(j))
 		default:
 			out = appendCold(out, def, j.Attrs)
 		}
@@ -155,10 +161,18 @@ func (t *tables) JobAttribute(j *Job, name, res string) string {
 	}
 	list := j.Attrs
 	if name == "estimated" {
-		list = j.estimates(t.cluster.Time)
+		list = t.estimates(j)
 	}
 	v, _ := list.Get(name, res)
 	return v
+}
+
+// estimates returns the attributes of a job with those of when and where it is expected to start, or for how long it is to run, as they are now.
+func (t *tables) estimates(j *Job) attr.List {
+	if t.unready(j) { // the next cycle finds out
+		return j.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode")
+	}
+	return j.estimates(t.cluster.Time)
 }
 
 func appendValue(out attr.List, name, value string) attr.List {

@@ -16,6 +16,8 @@ type LSF struct {
 	Written []Written `cbor:"2,keyasint,omitempty"`
 	// Revision is the index of the entry that has brought it; 0: nobody has configured anything.
 	Revision uint64 `cbor:"3,keyasint"`
+	// Planned is the revision by which the scheduler has planned a cycle last.
+	Planned uint64 `cbor:"4,keyasint,omitempty"`
 }
 
 // Written is what a configuration has set on one object.
@@ -58,6 +60,26 @@ func (tx *Tx) PutLSF(l *LSF) {
 	tx.digest += delta
 	tx.relimit()
 }
+
+// Unplanned reports whether the scheduler has not planned a cycle yet by what badmin reconfig has read: what it has said of jobs that wait is of
+// the time before (specification: reservation section 8.7).
+func (t *tables) Unplanned() bool {
+	l := t.Reconfigured()
+	return l.Planned < l.Revision
+}
+
+// PlanLSF notes that the scheduler has planned a cycle by a revision of the configuration.
+func (tx *Tx) PlanLSF(revision uint64) {
+	if l, ok := tx.lsf.first(); ok && l.Planned < revision && revision <= l.Revision {
+		next := *l
+		next.Planned = revision
+		_, delta := tx.lsf.put(&next)
+		tx.digest += delta
+	}
+}
+
+// unready reports whether a job waits for the first cycle after a reconfiguration.
+func (t *tables) unready(j *Job) bool { return j.State == pbs.Queued && j.Wait != nil && t.Unplanned() }
 
 // limitsSlots reports whether the queue bounds the slots of its jobs on hosts.
 func (q *Queue) limitsSlots() bool {
