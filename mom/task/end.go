@@ -65,6 +65,10 @@ func (t mother) lapsed(now uint64) (Task, []Action, error) {
 	return t.Task, t.terminate(), nil
 }
 
+// exited concludes a run whose first program has ended. Only that program's exit status counts: those of other programs are told to whoever
+// started them (programDown). When something else has ended the run, its status replaces the program's, the first of these that applies: a
+// checkpoint (unless the job is to end as well, ofCheckpoint), a rerun, the stop of the mom, a lost sister, a limit, the fence. A deletion replaces none; the server decides what becomes of
+// the job (settle in fsm/command).
 func (t mother) exited(e proc.Exit) (Task, []Action, error) {
 	if t.State() != Running && t.State() != Ending {
 		return t.Task, nil, nil

@@ -15,7 +15,7 @@ func TestDesignHasARoomForEachCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "## Where a rule is\n")
+	_, section, _ := strings.Cut(string(text), "## The files of `command`, by subject\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var listed []string
 	for _, row := range regexp.MustCompile(`(?m)^\| [^|]+ \| (`+"`"+`[^|]+) \|`).FindAllStringSubmatch(section, -1) {
@@ -42,27 +42,60 @@ func TestDesignHasARoomForEachCommand(t *testing.T) {
 	}
 }
 
-// The designs of the mom and of the cluster name files and functions of them at which a rule begins.
-func TestDesignsLeadToRules(t *testing.T) {
-	for _, doc := range []string{"mom/DESIGN.md", "cluster/DESIGN.md"} {
-		_, section, _ := strings.Cut(read(t, doc), "## Where a rule is\n")
-		section, _, _ = strings.Cut(section, "\n## ")
-		named := 0
-		for _, row := range regexp.MustCompile(`(?m)^\| [^|]+ \| ([^|]+) \|$`).FindAllStringSubmatch(section, -1) {
-			path, source := "", ""
-			for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
-				switch word := m[1]; {
-				case strings.HasSuffix(word, ".go"):
-					path, source = word, read(t, word)
-				case regexp.MustCompile(`^[A-Za-z]+$`).MatchString(word):
-					if named++; !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + word + `\(`).MatchString(source) {
-						t.Errorf("%s names %s of %s, which is not there", doc, word, path)
-					}
-				}
+// ruleWord is what the table of rules quotes: a file, or a function of the file before it.
+var ruleWord = regexp.MustCompile("`([^`]+)`")
+
+// The table of rules in the document of the architecture names files, and functions of them, and asks each question once.
+func TestRulesAreWhereTheTableSays(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, "docs/architecture.md"), "## Where a rule is\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	asked := map[string]bool{}
+	named := 0
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|*]+) \| ([^|]+) \|$`).FindAllStringSubmatch(section, -1) {
+		if asked[row[1]] {
+			t.Errorf("docs/architecture.md asks twice: %s", row[1])
+		}
+		asked[row[1]] = true
+		path, source := "", ""
+		for _, m := range ruleWord.FindAllStringSubmatch(row[2], -1) {
+			if word := m[1]; strings.Contains(word, "/") {
+				path, source = word, read(t, word)
+			} else if named++; !declares(path, source, word) {
+				t.Errorf("docs/architecture.md names %s of %s, which is not there", word, path)
 			}
 		}
-		if named < 20 {
-			t.Errorf("%d functions were named in %s: the table was not read", named, doc)
+		if path == "" && row[1] != "question" && !strings.HasPrefix(row[1], "---") {
+			t.Errorf("docs/architecture.md names no file for %q", row[1])
+		}
+	}
+	if named < 120 {
+		t.Errorf("%d functions were named in docs/architecture.md: the table was not read", named)
+	}
+}
+
+// declares reports whether a source in Go or Python declares a function or a method of the name.
+func declares(path, source, name string) bool {
+	pattern := `(?m)^func (\([^)]*\) )?` + regexp.QuoteMeta(name) + `\(`
+	if strings.HasSuffix(path, ".py") {
+		pattern = `(?m)^ *def ` + regexp.QuoteMeta(name) + `\(`
+	}
+	return regexp.MustCompile(pattern).MatchString(source)
+}
+
+func TestDeclares(t *testing.T) {
+	for _, c := range []struct {
+		path, source, name string
+		want               bool
+	}{
+		{"a.go", "func end() {}", "end", true},
+		{"a.go", "func (l loss) end() {}", "end", true},
+		{"a.go", "func ended() {}", "end", false},
+		{"a.go", "// func end()", "end", false},
+		{"a.py", "    def _may(self):", "_may", true},
+		{"a.py", "    self._may(name)", "_may", false},
+	} {
+		if got := declares(c.path, c.source, c.name); got != c.want {
+			t.Errorf("declares(%s, %q, %s) = %v", c.path, c.source, c.name, got)
 		}
 	}
 }
