@@ -36,6 +36,9 @@ func simCommand() *urfave.Command {
 			if n := c.Int("replicas"); c.IsSet("replicas") && (n < 1 || n > 7) {
 				return fmt.Errorf("sim: --replicas: %d, want 1 to 7", n)
 			}
+			if err := sim.Calm(); err != nil {
+				fmt.Fprintf(os.Stderr, "rampart: sim: %v: on a busy machine the same seed may give something else\n", err)
+			}
 			quit, restore := onSignal()
 			defer restore()
 			return playAll(c.App.Writer, os.Stderr, c.Args().Slice(), sim.Options{

@@ -27,10 +27,14 @@ type room struct {
 	done  chan struct{}
 }
 
-// NewElsewhere starts a goroutine, which ends with Close.
-func NewElsewhere() *Elsewhere {
+// NewElsewhere starts a goroutine, which begins with what prepares its thread for real processes, if that is not nil, and ends
+// with Close.
+func NewElsewhere(prepare func()) *Elsewhere {
 	e := &Elsewhere{rooms: make(chan *room), over: make(chan struct{})}
 	go func() {
+		if prepare != nil {
+			prepare()
+		}
 		for {
 			r := &room{work: make(chan func(func(func())), 1), calls: make(chan func()), back: make(chan struct{}), done: make(chan struct{})}
 			select {

@@ -21,7 +21,7 @@ func TestElsewhere_InABubble(t *testing.T) {
 	if _, err := FindPython(""); err != nil {
 		t.Skip(err)
 	}
-	dir, e := t.TempDir(), NewElsewhere()
+	dir, e := t.TempDir(), NewElsewhere(nil)
 	defer e.Close()
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRuntime(Options{Dir: dir, Logger: slog.New(slog.DiscardHandler), Elsewhere: e})

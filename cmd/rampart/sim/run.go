@@ -90,7 +90,7 @@ func Play(file string, o Options) (Report, error) {
 	played.Store(&dir)
 	defer Clear()
 	defer setProcess(s.begin.Location(), o.Seed, filepath.Join(dir, workFolder))()
-	r := &run{s: s, o: o, files: &files{s: s, dir: dir, updates: map[string]string{}}, env: map[string]string{}, out: o.Out, hooks: hook.NewElsewhere()}
+	r := &run{s: s, o: o, files: &files{s: s, dir: dir, updates: map[string]string{}}, env: map[string]string{}, out: o.Out, hooks: hook.NewElsewhere(prompt)}
 	defer r.hooks.Close()
 	if r.out == nil {
 		r.out = io.Discard
