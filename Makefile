@@ -78,7 +78,7 @@ package: build ## dist/rampart_VERSION_ARCH.deb, with PBS_EXEC in /opt/pbs
 	export ROOT="$$root" ARCH="$$(go env GOARCH)" VERSION="$${version/-/\~}" # dpkg orders 1.2~dev before 1.2
 	$(TOOL) nfpm package --config packaging/nfpm.yaml --packager deb --target dist/
 
-demo: build ## three replicas, five moms, a real job, a killed leader; says what it shows
+demo: build ## three replicas, five moms, a real job, a killed leader; explains each step
 	bin/rampart dev --exec docs/demo.sh
 
 test: build strace ## lint and every test but the long ones

@@ -1,4 +1,4 @@
-// Package mom is the agent on an execution host: it registers the host and its vnodes,
+// Package mom implements the agent on an execution host: it registers the host and its vnodes,
 // obeys orders of the leader, and reports what becomes of the jobs. It owns the
 // agreement with the servers (epochs, orders, facts, samples, leases) and the mom's own
 // configuration and log; a job's life is mom/task's, its processes are mom/proc's, its

@@ -1,4 +1,4 @@
-// Package transport is how the processes of a cluster talk: the network behind
+// Package transport implements the communication between the processes of a cluster: the network behind
 // an interface, the cluster's CA and the identities it signs, one TLS port per
 // process, the table of methods with who may call them and where they go, the
 // proxy to the leader, and the Unix-socket gateway for people on the host.

@@ -1,4 +1,4 @@
-// Package fault is what goes wrong in a run, and when: data, drawn from a seed or
+// Package fault describes what goes wrong in a run, and when: data, drawn from a seed or
 // written by hand, that can be printed and struck in any world. It knows no world,
 // starts nothing and waits for nothing.
 package fault

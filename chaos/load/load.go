@@ -1,4 +1,4 @@
-// Package load is what clients ask for in a run, and how they ask: plans as data,
+// Package load describes what clients ask for in a run, and how they ask: plans as data,
 // drawn from a seed, and the Client that follows one and writes down what it saw.
 // Every job has a name of its own, so that it can be followed when the answer was
 // lost. A Client works in the goroutine of its caller and ends with its plan.

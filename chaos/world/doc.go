@@ -1,4 +1,4 @@
-// Package world is the whole system in one synctest bubble: replicas as cmd/rampart
+// Package world runs the whole system in one synctest bubble: replicas as cmd/rampart
 // wires them, moms with scripted programs, gossip, and a network in memory, all of
 // which can be killed, cut off and started again. It owns the processes and what
 // they leave on their disks; who asks them what, and whether they did right, is

@@ -1,4 +1,4 @@
-// Package terminal prepares for a terminal what others have named: pictures of text share it. It is pure.
+// Package terminal makes names that others have chosen safe to print on a terminal: pictures of text share it. It is pure.
 package terminal
 
 import (

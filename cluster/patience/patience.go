@@ -1,5 +1,5 @@
-// Package patience has waits in time in which this process gets to run, so that a process that is
-// starved of processor, or stopped, does not take that for the silence of others.
+// Package patience measures waits in time in which this process gets to run, so that a process that is
+// starved of CPU, or stopped, does not take that for the silence of others.
 //
 // A wait is taken in turns: each sleeps a part of it, and then needs a core. What is waited for needs one
 // a few times, too, so whatever is slower than all the turns was not waiting for a core. No turn counts

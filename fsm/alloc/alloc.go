@@ -1,4 +1,4 @@
-// Package alloc is the arithmetic on what a running job has: what is charged of vnodes for it,
+// Package alloc implements the arithmetic on what a running job has: what is charged of vnodes for it,
 // which of its vnodes stay and which it gives back, and what its request looks like afterwards
 // (specification: ramp-down sections 5 and 6). Everything is a pure function on values: the same assignment and wish
 // give the same result on every replica. It does not know jobs, hosts or permissions.

@@ -1,4 +1,4 @@
-// Package cgroup keeps the processes of a job in hand: it makes the job's cgroup, limits it to
+// Package cgroup contains the processes of a job: it makes the job's cgroup, limits it to
 // what the job was given on this host, shrinks it when vnodes leave, measures, empties and
 // removes it, and it says which cpus and GPUs a job has. It owns the folders PREFIX.service/jobid
 // of every hierarchy, and the file of each job that has any of this. It knows no job states and

@@ -1,4 +1,4 @@
-// Package task is the life of one job on this host, from the order to run it to the
+// Package task runs the life of one job on this host, from the order to run it to the
 // report of its end. step decides and is pure; a Runner does, with one goroutine for
 // each task that owns it. Every decision is saved before the deed, and every deed can
 // be repeated, so that a mom that comes back after a crash resumes where the record

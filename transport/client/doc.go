@@ -1,4 +1,4 @@
-// Package client is how Rampart's own programs ask the replicas: it finds one
+// Package client lets Rampart's own programs ask the replicas: it finds one
 // that answers, directly or through a gateway of this host, keeps one request id
 // for all attempts at a call (L8), and ends within a budget. It also keeps the
 // connections of a leader to its moms.

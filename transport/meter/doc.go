@@ -1,4 +1,4 @@
-// Package meter is what the metrics of every daemon have in common: a registry of
+// Package meter contains what the metrics of all daemons share: a registry of
 // its own for each process, the page that Prometheus reads, and the count of calls. What
 // a part of the daemon measures is that part's own business.
 //

@@ -67,7 +67,7 @@ func picture() string {
 // legend is the table in full, with the reasons.
 func legend() string {
 	var b strings.Builder
-	b.WriteString("| package | may import of this module | since |\n| --- | --- | --- |\n")
+	b.WriteString("| package | may import of this module | reason |\n| --- | --- | --- |\n")
 	for _, r := range Rules {
 		may := "nothing"
 		if r.May != "" {

@@ -1,4 +1,4 @@
-// Package dropin lets the daemons go by PBS's names (specification: drop-in): pbs_server,
+// Package dropin runs the daemons under PBS's names (specification: drop-in): pbs_server,
 // pbs_mom, pbs_sched, pbs_comm, pbsfs, pbs_probe and printjob are links to rampart. It owns PBS's command lines,
 // the way into the background, the first start of a fresh host, and the two small processes
 // that stand where PBS has a scheduler and a communication daemon: these report on the
