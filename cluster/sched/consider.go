@@ -147,7 +147,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, More: j.More(), ExecVnode: placed, Choice: choice, Backfills: len(c.tops) > 0, changes: c.shrunk(j, id, long)})
 			c.planned(j)
 			c.gave(placed)
-			for _, id := range j.RunOne() {
+			for _, id := range j.Depends.RunOne() {
 				c.outrun[id] = true
 			}
 			c.order.shares.charge(j)

@@ -155,7 +155,7 @@ func (f *fields) common(j *state.Job, withStart bool) {
 	if withStart {
 		f.int("start", j.Started.Unix())
 	}
-	if depend := j.DependText(); depend != "" {
+	if depend := j.Depends.Text(j.ID); depend != "" {
 		f.add("depend", depend)
 	}
 	if j.Array != nil {

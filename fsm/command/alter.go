@@ -108,7 +108,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		}
 	}
 	setPaths(tx, &next)
-	if next.Name != j.Name && next.Single() {
+	if next.Name != j.Name && next.Depends.Single() {
 		single(tx, &next)
 		unhold(&next, m.At)
 	}
@@ -308,7 +308,7 @@ func settle(j *state.Job, at pbs.Time) {
 		return
 	case j.Holds != 0:
 		want, substate, eligible = pbs.Held, pbs.SubHeld, 0
-		if j.WaitsForJobs() {
+		if j.Depends.Wait() {
 			substate = pbs.SubDependent
 		}
 	case begun && (j.State == pbs.Begun || j.Array.Live > 0):

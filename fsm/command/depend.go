@@ -6,7 +6,7 @@ import (
 )
 
 // takeDepend takes the dependencies that a user asks for out of a job's attributes.
-func takeDepend(tx *state.Tx, j *state.Job) ([]state.Dependency, error) {
+func takeDepend(tx *state.Tx, j *state.Job) (state.Dependencies, error) {
 	text, ok := j.Attrs.Get("depend", "")
 	if !ok {
 		return nil, nil
@@ -26,7 +26,7 @@ type lost struct{ text string }
 
 // link makes a job depend on others, and notes it with these. What has come true already
 // is left out; nil is returned unless something can no longer come true.
-func link(tx *state.Tx, j *state.Job, wanted []state.Dependency) (*lost, error) {
+func link(tx *state.Tx, j *state.Job, wanted state.Dependencies) (*lost, error) {
 	for _, d := range wanted {
 		switch d.Kind {
 		case state.DependOn:
@@ -49,7 +49,7 @@ func link(tx *state.Tx, j *state.Job, wanted []state.Dependency) (*lost, error) 
 // single makes a job wait for those of its owner and name that were submitted before it, if
 // there are any that are not over.
 func single(tx *state.Tx, j *state.Job) {
-	j.Unsingle()
+	j.Depends.DropSingle()
 	if first, ok := tx.FirstNamed(j.Owner.Name, j.Name); ok && first.Seq < j.Seq {
 		j.Depends = append(j.Depends, state.Dependency{Kind: state.DependSingleton})
 	}
@@ -58,9 +58,9 @@ func single(tx *state.Tx, j *state.Job) {
 // nameLeft lets go whom a job that is over, or has another name now, kept from being the first
 // of its owner and name: that one alone can have waited for it and for no other.
 func nameLeft(tx *state.Tx, owner, name string) {
-	if first, ok := tx.FirstNamed(owner, name); ok && first.Single() {
+	if first, ok := tx.FirstNamed(owner, name); ok && first.Depends.Single() {
 		next := *first
-		next.Unsingle()
+		next.Depends.DropSingle()
 		unhold(&next, tx.Now())
 		tx.PutJob(&next)
 	}
@@ -92,9 +92,9 @@ func linkOne(tx *state.Tx, j *state.Job, kind state.DependKind, id pbs.JobID) (*
 		return unsatisfied(tx, j, id), nil
 	}
 	next := *other
-	next.Depend(kind.Mirror(), j.ID)
+	next.Depends.Add(kind.Mirror(), j.ID)
 	tx.PutJob(&next)
-	j.Depend(kind, id)
+	j.Depends.Add(kind, id)
 	return nil, nil
 }
 
@@ -114,11 +114,11 @@ func note(tx *state.Tx, j *state.Job, text string) {
 // such with on:N, and be of the same owner.
 func linkBefore(tx *state.Tx, j *state.Job, kind state.DependKind, other *state.Job) error {
 	next := *other
-	if other.Owner.Name != j.Owner.Name || !next.CountDown() {
+	if other.Owner.Name != j.Owner.Name || !next.Depends.CountDown() {
 		return pbs.Attribute(pbs.BadAttributeValue, "depend")
 	}
-	next.Depend(kind.Mirror(), j.ID)
-	j.Depend(kind, other.ID)
+	next.Depends.Add(kind.Mirror(), j.ID)
+	j.Depends.Add(kind, other.ID)
 	tx.PutJob(&next)
 	return nil
 }
@@ -158,7 +158,7 @@ func dependencyLost(id pbs.JobID) string {
 
 // holdBack holds a job that waits for others, whoever takes its holds off.
 func holdBack(j *state.Job) {
-	if j.WaitsForJobs() {
+	if j.Depends.Wait() {
 		j.Holds |= pbs.HoldSystem
 	}
 }
@@ -210,7 +210,7 @@ func judgeDependents(tx *state.Tx, j *state.Job) (deleted []*state.Job) {
 	}
 	if now, ok := tx.Job(j.ID); ok && len(judged) > 0 {
 		free := *now
-		free.UndependAll(func(kind state.DependKind, id pbs.JobID) bool { return judged[end{kind, id}] })
+		free.Depends.RemoveAll(func(kind state.DependKind, id pbs.JobID) bool { return judged[end{kind, id}] })
 		tx.PutJob(&free)
 	}
 	return deleted
@@ -220,7 +220,7 @@ func judgeDependents(tx *state.Tx, j *state.Job) (deleted []*state.Job) {
 // still names it.
 func letGo(tx *state.Tx, waiting *state.Job, kind state.DependKind, id pbs.JobID) {
 	next := *waiting
-	if next.Undepend(kind, id) {
+	if next.Depends.Remove(kind, id) {
 		unhold(&next, tx.Now())
 		tx.PutJob(&next)
 	}
@@ -228,7 +228,7 @@ func letGo(tx *state.Tx, waiting *state.Job, kind state.DependKind, id pbs.JobID
 
 // unhold takes off the hold that dependencies have set once there are none.
 func unhold(j *state.Job, at pbs.Time) {
-	if j.Substate == pbs.SubDependent && !j.WaitsForJobs() {
+	if j.Substate == pbs.SubDependent && !j.Depends.Wait() {
 		j.Holds &^= pbs.HoldSystem
 		j.Substate = pbs.SubHeld
 		settle(j, at)
@@ -245,7 +245,7 @@ func unlink(tx *state.Tx, j *state.Job) {
 		for _, id := range d.Jobs {
 			if other, ok := tx.Job(id); ok {
 				next := *other
-				if next.Undepend(d.Kind.Mirror(), j.ID) {
+				if next.Depends.Remove(d.Kind.Mirror(), j.ID) {
 					tx.PutJob(&next)
 				}
 			}
@@ -256,7 +256,7 @@ func unlink(tx *state.Tx, j *state.Job) {
 // relink gives a job that does not run other dependencies: qalter -W depend=.
 func relink(tx *state.Tx, j *state.Job, at pbs.Time) error {
 	unlink(tx, j)
-	var kept []state.Dependency
+	var kept state.Dependencies
 	for _, d := range j.Depends {
 		if !d.Kind.Waits() {
 			kept = append(kept, d)

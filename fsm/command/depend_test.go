@@ -68,8 +68,8 @@ func TestDepend_Singleton(t *testing.T) {
 				continue
 			}
 			held := j.State == pbs.Held && j.Holds == pbs.HoldSystem && j.Substate == pbs.SubDependent
-			if held != j.Single() || j.Single() != (j.DependText() == "singleton") {
-				t.Errorf("%s: job %s is %s%d and depends on %q", what, j.ID, j.State, j.Substate, j.DependText())
+			if held != j.Depends.Single() || j.Depends.Single() != (j.Depends.Text(j.ID) == "singleton") {
+				t.Errorf("%s: job %s is %s%d and depends on %q", what, j.ID, j.State, j.Substate, j.Depends.Text(j.ID))
 			}
 			if held {
 				got = append(got, strings.TrimSuffix(string(j.ID), ".srv"))

@@ -25,7 +25,7 @@ func TestRename(t *testing.T) {
 		}
 	}
 	b.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "hosta"}, Attributes: attr.List{}.Set("depend", "", "afterany:0:0.long:1.srv")})
-	if j, _ := b.s.View().Job("2.long"); j == nil || j.DependText() != "afterany:0.srv@long:1.long@long" {
+	if j, _ := b.s.View().Job("2.long"); j == nil || j.Depends.Text(j.ID) != "afterany:0.srv@long:1.long@long" {
 		t.Errorf("a job that waits for older ones is %+v", j)
 	}
 }

@@ -18,11 +18,11 @@ func linkRunOne(tx *state.Tx, j, other *state.Job) (*lost, error) {
 		return nil, pbs.Attribute(pbs.BadAttributeValue, "depend")
 	case other.State == pbs.Finished:
 		return unsatisfied(tx, j, other.ID), nil
-	case slices.Contains(j.RunOne(), other.ID):
+	case slices.Contains(j.Depends.RunOne(), other.ID):
 		return nil, nil
 	}
 	var others []pbs.JobID // all but j
-	for _, id := range slices.Concat(j.RunOne(), []pbs.JobID{other.ID}, other.RunOne()) {
+	for _, id := range slices.Concat(j.Depends.RunOne(), []pbs.JobID{other.ID}, other.Depends.RunOne()) {
 		if id != j.ID && !slices.Contains(others, id) {
 			others = append(others, id)
 		}
@@ -37,11 +37,11 @@ func linkRunOne(tx *state.Tx, j, other *state.Job) (*lost, error) {
 		}
 		next := *member
 		rest := slices.DeleteFunc(slices.Clone(others), func(one pbs.JobID) bool { return one == id })
-		next.SetRunOne(append(rest, j.ID))
+		next.Depends.SetRunOne(append(rest, j.ID))
 		tx.PutJob(&next)
 	}
-	j.SetRunOne(others)
-	j.HoldByOne(anyUnderWay(tx, others) && !j.UnderWay())
+	j.Depends.SetRunOne(others)
+	j.Depends.HoldByOne(anyUnderWay(tx, others) && !j.UnderWay())
 	holdSet(tx, others, j.UnderWay())
 	return nil, nil
 }
@@ -49,7 +49,7 @@ func linkRunOne(tx *state.Tx, j, other *state.Job) (*lost, error) {
 // followSet holds back those of a job's set that are not under way while another one is, and lets them
 // go when none is any more.
 func followSet(tx *state.Tx, j *state.Job) {
-	if others := j.RunOne(); len(others) > 0 {
+	if others := j.Depends.RunOne(); len(others) > 0 {
 		holdSet(tx, append(slices.Clone(others), j.ID), false)
 	}
 }
@@ -64,11 +64,11 @@ func holdSet(tx *state.Tx, set []pbs.JobID, under bool) {
 			continue
 		}
 		next, held := *j, under && !j.UnderWay()
-		if len(j.RunOne()) > 0 {
-			if j.HeldByOne() == held {
+		if len(j.Depends.RunOne()) > 0 {
+			if j.Depends.HeldByOne() == held {
 				continue
 			}
-			next.HoldByOne(held)
+			next.Depends.HoldByOne(held)
 		}
 		if held {
 			settle(&next, tx.Now())
@@ -88,11 +88,11 @@ func anyUnderWay(tx *state.Tx, ids []pbs.JobID) bool {
 
 // leaveSet takes a job out of its set, at the others.
 func leaveSet(tx *state.Tx, j *state.Job) {
-	others := j.RunOne()
+	others := j.Depends.RunOne()
 	for _, id := range others {
 		if other, ok := tx.Job(id); ok && other.State != pbs.Finished {
 			next := *other
-			next.Undepend(state.DependRunOne, j.ID)
+			next.Depends.Remove(state.DependRunOne, j.ID)
 			tx.PutJob(&next)
 		}
 	}
@@ -105,7 +105,7 @@ func endSet(tx *state.Tx, j *state.Job) (deleted []*state.Job) {
 	if !begun(j) {
 		return nil
 	}
-	for _, id := range j.RunOne() {
+	for _, id := range j.Depends.RunOne() {
 		if other, ok := tx.Job(id); ok && other.State != pbs.Finished && !other.UnderWay() {
 			deleted = append(deleted, abort(tx, other, dependencyLost(j.ID)))
 		}

@@ -66,10 +66,10 @@ func (s *set) shows(what string, want ...string) {
 			continue
 		}
 		text := strings.TrimSuffix(string(j.ID), ".srv") + " " + j.Letter() + " " + j.Holds.String()
-		for i, id := range j.RunOne() {
+		for i, id := range j.Depends.RunOne() {
 			text += []string{":", ""}[min(i, 1)] + " " + strings.TrimSuffix(string(id), ".srv")
 		}
-		if dependent := j.Substate == pbs.SubDependent; dependent != j.HeldByOne() {
+		if dependent := j.Substate == pbs.SubDependent; dependent != j.Depends.HeldByOne() {
 			s.t.Errorf("%s: job %s has substate %d", what, j.ID, j.Substate)
 		}
 		got = append(got, text)

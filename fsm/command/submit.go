@@ -107,7 +107,7 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 }
 
 // asQueued returns the job of its Q record, which says what it was to depend on.
-func asQueued(tx *state.Tx, j *state.Job, wanted []state.Dependency, why *lost) *state.Job {
+func asQueued(tx *state.Tx, j *state.Job, wanted state.Dependencies, why *lost) *state.Job {
 	if why == nil {
 		return j
 	}

@@ -19,7 +19,7 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 	"Job_Name":           func(_ *tables, j *Job) string { return j.Name },
 	"Job_Owner":          func(_ *tables, j *Job) string { return j.Owner.String() },
 	"job_state":          (*tables).jobLetter,
-	"depend":             func(_ *tables, j *Job) string { return j.DependText() },
+	"depend":             func(_ *tables, j *Job) string { return j.Depends.Text(j.ID) },
 	"Execution_Time":     func(_ *tables, j *Job) string { return seconds(j.ExecAt) },
 	"queue":              func(_ *tables, j *Job) string { return string(j.Queue) },
 	"server":             func(t *tables, _ *Job) string { return t.cluster.Name },

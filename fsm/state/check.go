@@ -270,10 +270,10 @@ func (t *tables) checkDepends(j *Job) error {
 	if j.State == pbs.Finished {
 		return nil
 	}
-	if j.WaitsForJobs() && (j.State == pbs.Queued || j.State == pbs.Waiting) {
-		return fmt.Errorf("job %s in state %s waits for other jobs: %s", j.ID, j.State, j.DependText())
+	if j.Depends.Wait() && (j.State == pbs.Queued || j.State == pbs.Waiting) {
+		return fmt.Errorf("job %s in state %s waits for other jobs: %s", j.ID, j.State, j.Depends.Text(j.ID))
 	}
-	if first, ok := t.FirstNamed(j.Owner.Name, j.Name); j.Single() && (!ok || first.ID == j.ID) {
+	if first, ok := t.FirstNamed(j.Owner.Name, j.Name); j.Depends.Single() && (!ok || first.ID == j.ID) {
 		return fmt.Errorf("job %s waits for jobs of its name, and is the first of them", j.ID)
 	}
 	if err := t.checkRunOne(j); err != nil {
@@ -285,7 +285,7 @@ func (t *tables) checkDepends(j *Job) error {
 			if !ok || !slices.ContainsFunc(other.Depends, func(o Dependency) bool {
 				return o.Kind == d.Kind.Mirror() && slices.Contains(o.Jobs, j.ID)
 			}) {
-				return fmt.Errorf("job %s depends on %s, which does not know: %s", j.ID, id, j.DependText())
+				return fmt.Errorf("job %s depends on %s, which does not know: %s", j.ID, id, j.Depends.Text(j.ID))
 			}
 		}
 	}
@@ -294,12 +294,12 @@ func (t *tables) checkDepends(j *Job) error {
 
 // checkRunOne verifies that a job is held by its set if another one of it is under way, and only then.
 func (t *tables) checkRunOne(j *Job) error {
-	under := slices.ContainsFunc(j.RunOne(), func(id pbs.JobID) bool {
+	under := slices.ContainsFunc(j.Depends.RunOne(), func(id pbs.JobID) bool {
 		other, ok := t.Job(id)
 		return ok && other.UnderWay()
 	})
-	if want := under && !j.UnderWay(); j.HeldByOne() != want {
-		return fmt.Errorf("job %s in state %s is held by its set: %t, want %t: %s", j.ID, j.State, j.HeldByOne(), want, j.DependText())
+	if want := under && !j.UnderWay(); j.Depends.HeldByOne() != want {
+		return fmt.Errorf("job %s in state %s is held by its set: %t, want %t: %s", j.ID, j.State, j.Depends.HeldByOne(), want, j.Depends.Text(j.ID))
 	}
 	return nil
 }

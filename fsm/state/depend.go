@@ -63,12 +63,12 @@ type Dependency struct {
 // ParseDepend reads KIND:ID[:ID...][,KIND:...], on:N and singleton; server completes identifiers.
 // What is not of this form is refused with BadAttributeValue, a subjob too: an array is
 // waited for as a whole.
-func ParseDepend(text, server string) ([]Dependency, error) {
+func ParseDepend(text, server string) (Dependencies, error) {
 	type edge struct {
 		kind DependKind
 		id   pbs.JobID
 	}
-	var list []Dependency
+	var list Dependencies
 	seen := map[edge]bool{} // a sweep may be waited for job by job: thousands of names
 	refused := pbs.Attribute(pbs.BadAttributeValue, "depend")
 	for item := range strings.SplitSeq(text, ",") {
@@ -105,8 +105,12 @@ func ParseDepend(text, server string) ([]Dependency, error) {
 	return list, nil
 }
 
+// Dependencies are what a job depends on, and who depends on it: one Dependency of a kind. A list that a stored job has is
+// replaced as a whole, never written to.
+type Dependencies []Dependency
+
 // appendDepend adds a job that is not in the list, which nobody else may have.
-func appendDepend(list []Dependency, kind DependKind, id pbs.JobID) []Dependency {
+func appendDepend(list Dependencies, kind DependKind, id pbs.JobID) Dependencies {
 	i := slices.IndexFunc(list, func(d Dependency) bool { return d.Kind == kind })
 	if i < 0 {
 		return append(list, Dependency{Kind: kind, Jobs: []pbs.JobID{id}})
@@ -115,106 +119,111 @@ func appendDepend(list []Dependency, kind DependKind, id pbs.JobID) []Dependency
 	return list
 }
 
-// withDepend returns the list with a job in it.
-func withDepend(list []Dependency, kind DependKind, id pbs.JobID) []Dependency {
-	out := slices.Clone(list)
-	i := slices.IndexFunc(out, func(d Dependency) bool { return d.Kind == kind })
-	if i < 0 {
-		return append(out, Dependency{Kind: kind, Jobs: []pbs.JobID{id}})
-	}
-	if !slices.Contains(out[i].Jobs, id) {
-		jobs := make([]pbs.JobID, 0, len(out[i].Jobs)+1) // thousands may wait for one: they are copied once
-		out[i].Jobs = append(append(jobs, out[i].Jobs...), id)
-	}
-	return out
+// of returns where the dependency of a kind stands, -1 if there is none.
+func (ds Dependencies) of(kind DependKind) int {
+	return slices.IndexFunc(ds, func(d Dependency) bool { return d.Kind == kind })
 }
 
-// Depend adds a job to those that this one depends on, or that depend on it.
-func (j *Job) Depend(kind DependKind, id pbs.JobID) { j.Depends = withDepend(j.Depends, kind, id) }
+// Add adds a job to those that this one depends on, or that depend on it.
+func (ds *Dependencies) Add(kind DependKind, id pbs.JobID) {
+	next := slices.Clone(*ds)
+	i := next.of(kind)
+	switch {
+	case i < 0:
+		next = append(next, Dependency{Kind: kind, Jobs: []pbs.JobID{id}})
+	case !slices.Contains(next[i].Jobs, id):
+		jobs := make([]pbs.JobID, 0, len(next[i].Jobs)+1) // thousands may wait for one: they are copied once
+		next[i].Jobs = append(append(jobs, next[i].Jobs...), id)
+	}
+	*ds = next
+}
 
-// Undepend takes it out again, and reports whether it was there.
-func (j *Job) Undepend(kind DependKind, id pbs.JobID) bool {
-	i := slices.IndexFunc(j.Depends, func(d Dependency) bool { return d.Kind == kind && slices.Contains(d.Jobs, id) })
+// Remove takes it out again, and reports whether it was there.
+func (ds *Dependencies) Remove(kind DependKind, id pbs.JobID) bool {
+	i := slices.IndexFunc(*ds, func(d Dependency) bool { return d.Kind == kind && slices.Contains(d.Jobs, id) })
 	if i < 0 {
 		return false
 	}
-	d := j.Depends[i]
+	next := slices.Clone(*ds)
+	d := next[i]
 	d.Jobs = slices.DeleteFunc(slices.Clone(d.Jobs), func(other pbs.JobID) bool { return other == id })
-	j.Depends = slices.Clone(j.Depends)
-	j.Depends[i] = d
+	next[i] = d
 	if len(d.Jobs) == 0 {
-		j.Depends = slices.Delete(j.Depends, i, i+1)
+		next = slices.Delete(next, i, i+1)
 	}
+	*ds = next
 	return true
 }
 
-// UndependAll is Undepend for each job of which gone tells so.
-func (j *Job) UndependAll(gone func(DependKind, pbs.JobID) bool) {
-	var left []Dependency
-	for _, d := range j.Depends {
+// RemoveAll is Remove for each job of which gone tells so.
+func (ds *Dependencies) RemoveAll(gone func(DependKind, pbs.JobID) bool) {
+	var left Dependencies
+	for _, d := range *ds {
 		d.Jobs = slices.DeleteFunc(slices.Clone(d.Jobs), func(id pbs.JobID) bool { return gone(d.Kind, id) })
 		if len(d.Jobs) > 0 || d.Kind == DependOn || d.Kind == DependSingleton {
 			left = append(left, d)
 		}
 	}
-	j.Depends = left
+	*ds = left
 }
 
 // CountDown takes one from the number of on:N, and reports whether there was one.
-func (j *Job) CountDown() bool {
-	i := slices.IndexFunc(j.Depends, func(d Dependency) bool { return d.Kind == DependOn })
+func (ds *Dependencies) CountDown() bool {
+	i := ds.of(DependOn)
 	if i < 0 {
 		return false
 	}
-	j.Depends = slices.Clone(j.Depends)
-	if j.Depends[i].Count--; j.Depends[i].Count == 0 {
-		j.Depends = slices.Delete(j.Depends, i, i+1)
+	next := slices.Clone(*ds)
+	if next[i].Count--; next[i].Count == 0 {
+		next = slices.Delete(next, i, i+1)
 	}
+	*ds = next
 	return true
 }
 
 // Single reports whether the job waits for those of its owner and name.
-func (j *Job) Single() bool {
-	return slices.ContainsFunc(j.Depends, func(d Dependency) bool { return d.Kind == DependSingleton })
-}
+func (ds Dependencies) Single() bool { return ds.of(DependSingleton) >= 0 }
 
-// Unsingle takes that dependency off.
-func (j *Job) Unsingle() {
-	j.Depends = slices.DeleteFunc(slices.Clone(j.Depends), func(d Dependency) bool { return d.Kind == DependSingleton })
+// DropSingle takes that dependency off.
+func (ds *Dependencies) DropSingle() {
+	*ds = slices.DeleteFunc(slices.Clone(*ds), func(d Dependency) bool { return d.Kind == DependSingleton })
 }
 
 // RunOne returns the other jobs of the set of which one is to run; nobody may change the list.
-func (j *Job) RunOne() []pbs.JobID {
-	if i := j.runOne(); i >= 0 {
-		return j.Depends[i].Jobs
+func (ds Dependencies) RunOne() []pbs.JobID {
+	if i := ds.of(DependRunOne); i >= 0 {
+		return ds[i].Jobs
 	}
 	return nil
 }
 
-func (j *Job) runOne() int {
-	return slices.IndexFunc(j.Depends, func(d Dependency) bool { return d.Kind == DependRunOne })
-}
-
 // SetRunOne makes others the rest of the job's set.
-func (j *Job) SetRunOne(others []pbs.JobID) {
-	j.Depends = slices.Clone(j.Depends)
-	if i := j.runOne(); i >= 0 {
-		j.Depends[i].Jobs = others
-		return
+func (ds *Dependencies) SetRunOne(others []pbs.JobID) {
+	next := slices.Clone(*ds)
+	if i := next.of(DependRunOne); i >= 0 {
+		next[i].Jobs = others
+	} else {
+		next = append(next, Dependency{Kind: DependRunOne, Jobs: others})
 	}
-	j.Depends = append(j.Depends, Dependency{Kind: DependRunOne, Jobs: others})
+	*ds = next
 }
 
 // HeldByOne reports whether another one of the job's set is under way.
-func (j *Job) HeldByOne() bool {
-	i := j.runOne()
-	return i >= 0 && j.Depends[i].Held
+func (ds Dependencies) HeldByOne() bool {
+	i := ds.of(DependRunOne)
+	return i >= 0 && ds[i].Held
 }
 
 // HoldByOne notes whether another one is.
-func (j *Job) HoldByOne(held bool) {
-	j.Depends = slices.Clone(j.Depends)
-	j.Depends[j.runOne()].Held = held
+func (ds *Dependencies) HoldByOne(held bool) {
+	next := slices.Clone(*ds)
+	next[next.of(DependRunOne)].Held = held
+	*ds = next
+}
+
+// Wait reports whether one of them holds the job.
+func (ds Dependencies) Wait() bool {
+	return slices.ContainsFunc(ds, func(d Dependency) bool { return d.Kind.Waits() && (d.Kind != DependRunOne || d.Held) })
 }
 
 // UnderWay reports whether the job runs, or is an array of which a subjob was started and that is not over.
@@ -222,16 +231,11 @@ func (j *Job) UnderWay() bool {
 	return j.Live() || j.Array != nil && j.Array.Begun && j.State != pbs.Finished
 }
 
-// WaitsForJobs reports whether a dependency holds the job.
-func (j *Job) WaitsForJobs() bool {
-	return slices.ContainsFunc(j.Depends, func(d Dependency) bool { return d.Kind.Waits() && (d.Kind != DependRunOne || d.Held) })
-}
-
-// DependText returns the attribute depend as PBS shows it.
-func (j *Job) DependText() string {
-	_, server, _ := strings.Cut(string(j.ID), ".")
-	words := make([]string, len(j.Depends))
-	for i, d := range j.Depends {
+// Text returns the attribute depend as PBS shows it of a job.
+func (ds Dependencies) Text(of pbs.JobID) string {
+	_, server, _ := strings.Cut(string(of), ".")
+	words := make([]string, len(ds))
+	for i, d := range ds {
 		words[i] = d.Kind.String()
 		if d.Kind == DependOn {
 			words[i] += ":" + strconv.FormatUint(uint64(d.Count), 10)

@@ -273,7 +273,7 @@ type Job struct {
 	Array *Array `cbor:"35,keyasint,omitempty"` // of the parent of subjobs
 
 	ExecAt  pbs.Time     `cbor:"36,keyasint,omitempty"` // Execution_Time: it waits until then
-	Depends []Dependency `cbor:"37,keyasint,omitempty"` // on other jobs, and theirs on this one
+	Depends Dependencies `cbor:"37,keyasint,omitempty"` // on other jobs, and theirs on this one
 	Accrued *Accrual     `cbor:"38,keyasint,omitempty"` // eligible_time; replaced, never written to
 
 	Reservation  pbs.ReservationID `cbor:"42,keyasint,omitempty"` // whose queue it is in

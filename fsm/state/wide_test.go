@@ -20,7 +20,7 @@ func TestDigest_OfWideJobs(t *testing.T) {
 	t.Run("dependents", func(t *testing.T) {
 		testWide(t, func(j *Job) {
 			for n := range wideFrom {
-				j.Depend(DependBeforeOK, pbs.NewJobID(uint64(1000+n), "srv"))
+				j.Depends.Add(DependBeforeOK, pbs.NewJobID(uint64(1000+n), "srv"))
 			}
 		})
 	})
