@@ -35,7 +35,7 @@ func (t *Tenants) Note(v *state.View, at time.Duration) {
 			continue
 		}
 		running[string(j.ID)] = uint32(j.RunCount)
-		for _, c := range j.AllVnodes() {
+		for _, c := range j.LastRun().AllVnodes() {
 			for _, p := range c.Parts {
 				if vnode, ok := v.Vnode(p.Vnode); ok {
 					held[tenant{string(j.ID), uint32(j.RunCount), string(vnode.Host)}] = true

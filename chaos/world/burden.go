@@ -94,10 +94,10 @@ func (k *book) loadOf(host pbs.HostName) float64 {
 // entry may be an old one that is applied again.
 func (k *book) stops(index uint64, v *state.View, c *command.StopForLoad) {
 	j, ok := v.Job(c.Job)
-	if !ok || j.StoppedByLoad() == nil {
+	if !ok || j.LastRun().StoppedByLoad() == nil {
 		return
 	}
-	at := j.ChangedByLoad()
+	at := j.LastRun().ChangedByLoad()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	wrong := func(format string, args ...any) {
@@ -118,8 +118,8 @@ func (k *book) stops(index uint64, v *state.View, c *command.StopForLoad) {
 		}
 		for _, held := range vn.Jobs {
 			other, ok := v.Job(held.Job)
-			if ok && other.ID != j.ID && other.Has(&held) && other.StoppedByLoad() != nil && max(at, other.ChangedByLoad())-min(at, other.ChangedByLoad()) < loadGap {
-				wrong("%s and %s were both suspended by load on %s, at %d and %d", j.ID, other.ID, vn.Host, at, other.ChangedByLoad())
+			if ok && other.ID != j.ID && held.Of(other) && other.LastRun().StoppedByLoad() != nil && max(at, other.LastRun().ChangedByLoad())-min(at, other.LastRun().ChangedByLoad()) < loadGap {
+				wrong("%s and %s were both suspended by load on %s, at %d and %d", j.ID, other.ID, vn.Host, at, other.LastRun().ChangedByLoad())
 			}
 		}
 	}

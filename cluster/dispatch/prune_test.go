@@ -53,8 +53,8 @@ func TestPrune_CarriedOnByTheNextLeader(t *testing.T) {
 			t.Errorf("orders %v", got)
 		}
 		j := l.job(job)
-		if j.LastRun().ExecVnode.String() != "(hosta:ncpus=2)" || j.Held().String() != "" || j.Sister("hostb") || j.State != pbs.Running {
-			t.Errorf("%s, held %q, sisters %v, %s", j.LastRun().ExecVnode.String(), j.Held().String(), j.LastRun().Sisters, j.State)
+		if j.LastRun().ExecVnode.String() != "(hosta:ncpus=2)" || j.LastRun().Held().String() != "" || j.LastRun().Sister("hostb") || j.State != pbs.Running {
+			t.Errorf("%s, held %q, sisters %v, %s", j.LastRun().ExecVnode.String(), j.LastRun().Held().String(), j.LastRun().Sisters, j.State)
 		}
 		if v, _ := l.View().Vnode("hostb"); len(v.Jobs) != 0 {
 			t.Errorf("hostb has %v", v.Jobs)
@@ -80,7 +80,7 @@ func TestPrune_Withdrawn(t *testing.T) {
 		if open, err := l.job(job).ReleaseOutcome(number); open || pbs.CodeOf(err) != pbs.NoMom {
 			t.Errorf("open %v, %v", open, err)
 		}
-		if j := l.job(job); j.LastRun().ExecVnode.String() != "(hosta:ncpus=2)+(hostb:ncpus=2)" || j.LastRun().Phases != nil || !j.Sister("hostb") {
+		if j := l.job(job); j.LastRun().ExecVnode.String() != "(hosta:ncpus=2)+(hostb:ncpus=2)" || j.LastRun().Phases != nil || !j.LastRun().Sister("hostb") {
 			t.Errorf("%s %+v %v", j.LastRun().ExecVnode.String(), j.LastRun().Phases, j.LastRun().Sisters)
 		}
 	})

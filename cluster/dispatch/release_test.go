@@ -77,8 +77,8 @@ func TestReleases_Orders(t *testing.T) {
 				t.Errorf("hosts %v", r.GetHosts())
 			}
 		}
-		if j := l.job(job); j.LastRun().ExecVnode.String() != "(hosta:ncpus=2)" || j.Held().String() != "(hostb:ncpus=2)" {
-			t.Errorf("%s, held %s", j.LastRun().ExecVnode.String(), j.Held().String())
+		if j := l.job(job); j.LastRun().ExecVnode.String() != "(hosta:ncpus=2)" || j.LastRun().Held().String() != "(hostb:ncpus=2)" {
+			t.Errorf("%s, held %s", j.LastRun().ExecVnode.String(), j.LastRun().Held().String())
 		}
 	})
 }

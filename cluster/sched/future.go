@@ -224,7 +224,7 @@ func (f *future) runOf(vn *state.Vnode, held state.VnodeJob) (calendar.Hold, pbs
 		return h, calendar.Forever
 	}
 	h.Until, h.Expected, h.Host = f.endOf(j), endOf(j, f.now), held.Exclusive && vn.HostAloneFor(j.Placement())
-	if j.GivesUp(vn.Name) {
+	if j.LastRun().GivesUp(vn.Name) {
 		h.Kind = calendar.Released
 	}
 	if j.RunningSince(f.now)+walltime(j) <= f.now { // it ends later at each look

@@ -132,7 +132,7 @@ func sameRun(a, b *state.Job) bool {
 
 // drop has the calendars read anew of the vnodes of a job; one that waits has none.
 func (k *kept) drop(j *state.Job) {
-	k.stale(j.AllVnodes())
+	k.stale(j.LastRun().AllVnodes())
 }
 
 func (k *kept) stale(nodes spec.ExecVnode) {

@@ -58,8 +58,8 @@ func (c *cycle) settled(hosts []pbs.HostName) bool {
 		at := g.settling.changed[host]
 		for vn := range c.view.VnodesOf(host) {
 			for _, held := range vn.Jobs {
-				if j, ok := c.view.Job(held.Job); ok && j.Has(&held) {
-					at = max(at, j.ChangedByLoad())
+				if j, ok := c.view.Job(held.Job); ok && held.Of(j) {
+					at = max(at, j.LastRun().ChangedByLoad())
 				}
 			}
 		}
@@ -186,11 +186,11 @@ func (c *cycle) suspendables(host pbs.HostName, going map[pbs.JobID]bool) (all [
 	for vn := range c.view.VnodesOf(host) {
 		for _, held := range vn.Jobs {
 			j, ok := c.view.Job(held.Job)
-			if !ok || running[held.Job] || !j.Has(&held) || j.State != pbs.Running || j.Suspended() || j.StoppedByLoad() != nil || going[j.ID] {
+			if !ok || running[held.Job] || !held.Of(j) || j.State != pbs.Running || j.Suspended() || j.LastRun().StoppedByLoad() != nil || going[j.ID] {
 				continue
 			}
 			running[j.ID] = true
-			if j.Substate != pbs.SubRunning || j.Preempting() || j.Checkpointing() || j.Run.Release != nil || j.Reservation != "" ||
+			if j.Substate != pbs.SubRunning || j.Preempting() || j.LastRun().Checkpointing() || j.Run.Release != nil || j.Reservation != "" ||
 				c.view.SchedulerOf(j.Queue) != c.view.SchedulerName() {
 				continue
 			}
@@ -251,7 +251,7 @@ func (c *cycle) overload(host pbs.HostName, queue pbs.QueueName, alone bool) (in
 // calm reports whether the load of its hosts lets a job go on that load has suspended: it is within loadSched again, or within loadStop of
 // an index that has no loadSched, on all of them. RESUME_COND stands in the place of loadSched.
 func (c *cycle) calm(j *state.Job) bool {
-	by, g := j.StoppedByLoad(), c.planner.gate
+	by, g := j.LastRun().StoppedByLoad(), c.planner.gate
 	if by == nil || g == nil || !g.stops {
 		return true
 	}
@@ -282,7 +282,7 @@ func (c *cycle) calm(j *state.Job) bool {
 // goesOn plans to resume a job that has what it wants back. One that load has suspended keeps it until the load of its hosts shows what was
 // changed there last.
 func (c *cycle) goesOn(j *state.Job) {
-	if g := c.planner.gate; j.StoppedByLoad() != nil && g != nil && g.stops {
+	if g := c.planner.gate; j.LastRun().StoppedByLoad() != nil && g != nil && g.stops {
 		if !c.settled(j.Hosts()) {
 			return
 		}

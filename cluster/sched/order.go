@@ -229,7 +229,7 @@ func (o *order) value(j *state.Job, name string) float64 {
 		n, _ := strconv.ParseFloat(q.Get("Priority"), 64)
 		return n
 	case "eligible_time":
-		return float64(j.EligibleSeconds(o.now))
+		return float64(j.Accrued.Seconds(o.now))
 	case "fair_share_perc", "fairshare_perc", "fairshare_tree_usage", "fairshare_factor": // ofShares
 		return o.tree.value(j, name)
 	case "accrue_type":

@@ -31,7 +31,7 @@ func (c *cycle) suspensions() []stopped {
 	type place struct{ byLoad, priority, since int64 }
 	of := func(s stopped) (at place) {
 		switch p := s.job.Run.Preemption; {
-		case s.job.StoppedByLoad() != nil:
+		case s.job.LastRun().StoppedByLoad() != nil:
 			at = place{1, c.priority(s.job.Queue), int64(s.job.Started)}
 		case p != nil:
 			at.since = int64(p.At)
@@ -104,7 +104,7 @@ func (c *cycle) stays(j *state.Job) (why state.Wait, stays bool) {
 // explainStopped tells the owner of a suspended job why it does not go on, and the log. Those that come first of very many are told: the
 // jobs that wait want to hear of themselves, too.
 func (c *cycle) explainStopped(j *state.Job, why state.Wait) {
-	if why.Code == 0 || j.StoppedByLoad() != nil { // its comment says by which
+	if why.Code == 0 || j.LastRun().StoppedByLoad() != nil { // its comment says by which
 		return
 	}
 	c.standing++

@@ -38,7 +38,7 @@ func (o *order) starves(j *state.Job) bool {
 	if o.starve <= 0 || o.now-j.Eligible < o.starve || j.Eligible == 0 {
 		return false
 	}
-	return !o.eligible || pbs.Time(j.EligibleSeconds(o.now))*pbs.Time(time.Second) >= o.starve
+	return !o.eligible || pbs.Time(j.Accrued.Seconds(o.now))*pbs.Time(time.Second) >= o.starve
 }
 
 // is tells what a job that waits is for preempt_prio, beside what its queue makes it.

@@ -148,7 +148,7 @@ func (h *Halt) requeue(ctx context.Context, p person, spare bool) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(requeueAtOnce)
 	for j := range v.Running() {
-		if j.Checkpointing() || spare && j.NotRerunnable {
+		if j.LastRun().Checkpointing() || spare && j.NotRerunnable {
 			continue // it takes long, and stays an order; or it runs to its end
 		}
 		var end command.Command = &command.RerunJob{Job: j.ID}

@@ -50,7 +50,7 @@ func (h *Halt) awaitCheckpoints(ctx context.Context, asked map[pbs.JobID]bool) e
 			return ctx.Err()
 		}
 		for id := range asked {
-			if j, ok := v.Job(id); !ok || !j.Checkpointing() {
+			if j, ok := v.Job(id); !ok || !j.LastRun().Checkpointing() {
 				delete(asked, id)
 			}
 		}

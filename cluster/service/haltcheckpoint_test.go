@@ -61,7 +61,7 @@ func TestStop_Checkpoints(t *testing.T) {
 		if j := b.job(string(ids["saved"])); j.State != pbs.Queued || !j.Checkpointed() {
 			t.Errorf("the saved job is %s, %+v", j.State, j.Checkpoint)
 		}
-		if j := b.job(string(ids["slow"])); j.State != pbs.Running || !j.Checkpointing() {
+		if j := b.job(string(ids["slow"])); j.State != pbs.Running || !j.LastRun().Checkpointing() {
 			t.Errorf("the slow job is %s, %+v", j.State, j.Checkpoint)
 		}
 		killed := orders(state.OrderKill)

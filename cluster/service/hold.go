@@ -68,9 +68,9 @@ func (c *base) awaitCheckpoint(ctx context.Context, id pbs.JobID, run pbs.RunCou
 		switch {
 		case err != nil || !j.Is(run) || j.State != pbs.Running:
 			return nil
-		case !j.Checkpointing() && j.Holds&holds != holds:
+		case !j.LastRun().Checkpointing() && j.Holds&holds != holds:
 			return pbs.Errorf(pbs.SystemError, "the job was not checkpointed: see the log of the mom on %s", j.Run.MS)
-		case !j.Checkpointing() || late && j.Run.Checkpoint.Undo&holds == 0:
+		case !j.LastRun().Checkpointing() || late && j.Run.Checkpoint.Undo&holds == 0:
 			return nil
 		}
 		select {

@@ -149,7 +149,7 @@ func TestHold_OfWhatIsBeingCheckpointed(t *testing.T) {
 				if c.end != nil {
 					c.end(b, id)
 				}
-				if j := b.job(string(id)); j.Checkpointing() || (j.Holds == pbs.HoldUser) != c.set {
+				if j := b.job(string(id)); j.LastRun().Checkpointing() || (j.Holds == pbs.HoldUser) != c.set {
 					t.Errorf("held %s, %+v", j.Holds, j.Checkpoint)
 				}
 			})

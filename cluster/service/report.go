@@ -276,7 +276,7 @@ func (s *Report) Script(ctx context.Context, r *connect.Request[api.ScriptReques
 	if !ok {
 		return pbs.Refuse(pbs.UnknownJob)
 	}
-	allowed := j.LastRun().MS == caller.Host || r.Msg.GetConfirm() && j.Sister(caller.Host)
+	allowed := j.LastRun().MS == caller.Host || r.Msg.GetConfirm() && j.LastRun().Sister(caller.Host)
 	if !allowed || !j.Is(pbs.RunCount(r.Msg.GetRunCount())) {
 		return fmt.Errorf("script of run %d of %s for %s: %w", r.Msg.GetRunCount(), j.ID, caller.Host, pbs.Refuse(pbs.Unauthorized))
 	}

@@ -93,7 +93,7 @@ func text(e state.Event) string {
 		if e.Text != "" {
 			f.add("resources_released", e.Text)
 		}
-		if s := e.Job.StoppedByLoad(); s != nil {
+		if s := e.Job.LastRun().StoppedByLoad(); s != nil {
 			f.add("load_stop", pbs.ShortHost(string(s.Host))+":"+strings.Join(s.Indices, "+"))
 		}
 	case state.JobMoved:
@@ -189,7 +189,7 @@ func (f *fields) phase(j *state.Job, used resource.List) {
 		f.add("alt_id", id)
 	}
 	if j.Accrued != nil {
-		f.add("eligible_time", resource.Seconds(j.EligibleSeconds(j.Changed)).String())
+		f.add("eligible_time", resource.Seconds(j.Accrued.Seconds(j.Changed)).String())
 	}
 	f.int("run_count", j.Runs())
 	f.list("resources_used", used)
@@ -205,7 +205,7 @@ func (f *fields) end(j *state.Job) {
 	f.int("Exit_status", int64(status))
 	f.list("resources_used", j.LastRun().Used)
 	if j.Accrued != nil {
-		f.add("eligible_time", resource.Seconds(j.EligibleSeconds(j.Ended)).String())
+		f.add("eligible_time", resource.Seconds(j.Accrued.Seconds(j.Ended)).String())
 	}
 	f.int("run_count", j.Runs())
 }

@@ -31,7 +31,7 @@ func (c *CheckpointJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	} else if !able {
 		return pbs.Refuse(pbs.NotSupported)
 	}
-	if !able || before.Checkpointing() {
+	if !able || before.LastRun().Checkpointing() {
 		return nil
 	}
 	now, _ := tx.Job(c.Job)
@@ -46,7 +46,7 @@ func (c *CheckpointJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 // heldAnyway lets holds outlive the failure of a checkpoint under way: somebody else has set them, or
 // was told that they are set (L1).
 func heldAnyway(j *state.Job, holds pbs.Holds) {
-	if j.Checkpointing() && j.Run.Checkpoint.Undo&holds != 0 {
+	if j.LastRun().Checkpointing() && j.Run.Checkpoint.Undo&holds != 0 {
 		j.EditRun().Checkpoint = &state.CheckpointAsk{Undo: j.Run.Checkpoint.Undo &^ holds}
 	}
 }
@@ -91,7 +91,9 @@ func checkpointRefused(tx *state.Tx, id pbs.JobID, run pbs.RunCount) {
 	}
 }
 
-func checkpointing(j *state.Job, run pbs.RunCount) bool { return j.Is(run) && j.Checkpointing() }
+func checkpointing(j *state.Job, run pbs.RunCount) bool {
+	return j.Is(run) && j.LastRun().Checkpointing()
+}
 
 // notCheckpointed stores a job that runs on without a checkpoint. One that was made before is still there.
 func notCheckpointed(tx *state.Tx, j *state.Job) {

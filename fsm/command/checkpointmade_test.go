@@ -62,11 +62,11 @@ func TestCheckpointMade_BesideAHold(t *testing.T) {
 	id := w.started("1:ncpus=1", "(h:ncpus=1)")
 	w.must(&CheckpointJob{Job: id, Holds: pbs.HoldUser})
 	w.made(id, 1)
-	if j, _ := w.View().Job(id); !j.Checkpointing() || !j.Checkpointed() {
+	if j, _ := w.View().Job(id); !j.LastRun().Checkpointing() || !j.Checkpointed() {
 		t.Errorf("%+v", j.Checkpoint)
 	}
 	w.failed(id)
-	if j, _ := w.View().Job(id); j.Checkpointing() || !j.Checkpointed() || j.Holds != 0 {
+	if j, _ := w.View().Job(id); j.LastRun().Checkpointing() || !j.Checkpointed() || j.Holds != 0 {
 		t.Errorf("%+v, holds %s", j.Checkpoint, j.Holds)
 	}
 }

@@ -41,7 +41,7 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if !ok {
 		return nil
 	}
-	if j.Is(c.RunCount) && j.Sister(c.Source.Host) {
+	if j.Is(c.RunCount) && j.LastRun().Sister(c.Source.Host) {
 		return sisterEnded(tx, j, c.Source.Host)
 	}
 	if !j.Live() || !j.Is(c.RunCount) || j.Run.MS != c.Source.Host {

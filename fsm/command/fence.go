@@ -53,7 +53,7 @@ type loss struct {
 func giveUp(tx *state.Tx, m Meta, l loss, res *state.Result) error {
 	var touched []*state.Job
 	for j := range tx.Running() {
-		if len(j.Unconfirmed) == 0 && (j.Run.MS == l.host || j.Sister(l.host)) {
+		if len(j.Unconfirmed) == 0 && (j.Run.MS == l.host || j.LastRun().Sister(l.host)) {
 			touched = append(touched, j)
 		}
 	}

@@ -25,7 +25,7 @@ func (c *HookWishes) keep(tx *state.Tx, t ReportedTask) {
 	}
 	if slices.ContainsFunc(tx.Stakes(j), func(s state.Stake) bool { return s.Held().Suspended }) {
 		next.Substate = pbs.SubSuspended
-		if p := j.Run.Preemption; p != nil && p.Method == PreemptSuspend || j.StoppedByLoad() != nil {
+		if p := j.Run.Preemption; p != nil && p.Method == PreemptSuspend || j.LastRun().StoppedByLoad() != nil {
 			next.Substate = pbs.SubSchedSuspended
 		}
 	}

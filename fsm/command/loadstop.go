@@ -25,7 +25,7 @@ func (c *StopForLoad) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	switch {
 	case !j.Is(c.RunCount) || j.State != pbs.Running || j.Substate != pbs.SubRunning:
 		return pbs.Refuse(pbs.BadState)
-	case j.Checkpointing() || BeingSuspended(tx, j):
+	case j.LastRun().Checkpointing() || BeingSuspended(tx, j):
 		return pbs.Errorf(pbs.BadState, "%s is being suspended or checkpointed already", j.ID)
 	case len(c.Indices) == 0 || !slices.Contains(j.Hosts(), c.Host):
 		return pbs.Refuse(pbs.InvalidRequest)
@@ -41,7 +41,7 @@ func (c *StopForLoad) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 
 // loadGone notes in a job that load has suspended, or was to suspend, that it goes on.
 func loadGone(tx *state.Tx, j *state.Job) {
-	if j.StoppedByLoad() != nil {
+	if j.LastRun().StoppedByLoad() != nil {
 		j.EditRun().LoadStop = &state.LoadStop{At: tx.Now()}
 	}
 }
@@ -64,7 +64,7 @@ func takenOver(tx *state.Tx, m Meta, j *state.Job, res *state.Result) {
 // notStopped notes that the mom has not suspended a job that load was to suspend.
 func notStopped(tx *state.Tx, id pbs.JobID, run pbs.RunCount) {
 	j, ok := tx.Job(id)
-	if !ok || !j.Is(run) || j.Suspended() || j.StoppedByLoad() == nil {
+	if !ok || !j.Is(run) || j.Suspended() || j.LastRun().StoppedByLoad() == nil {
 		return
 	}
 	next := *j

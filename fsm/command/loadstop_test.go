@@ -54,7 +54,7 @@ func TestStopForLoad(t *testing.T) {
 	}
 	w.must(&SignalJob{Job: id, Signal: Resume, Scheduled: true})
 	j, _ = w.View().Job(id)
-	if got := w.look(id); !strings.HasPrefix(got, "R|42|") || j.StoppedByLoad() != nil || j.ChangedByLoad() == 0 || strings.HasPrefix(j.CommentText(), "Suspended") {
+	if got := w.look(id); !strings.HasPrefix(got, "R|42|") || j.LastRun().StoppedByLoad() != nil || j.LastRun().ChangedByLoad() == 0 || strings.HasPrefix(j.CommentText(), "Suspended") {
 		t.Errorf("resumed by the scheduler, it is %s and says %q", got, j.CommentText())
 	}
 	w.must(stop)
@@ -107,7 +107,7 @@ func TestStopForLoad_ComesToNothing(t *testing.T) {
 		w.must(&StopForLoad{Job: id, RunCount: 1, Host: "h", Indices: []string{"r1m"}})
 		c.does(w, id)
 		j, _ := w.View().Job(id)
-		if got := w.look(id); !strings.HasPrefix(got, c.want) || j.StoppedByLoad() != nil || strings.HasPrefix(j.CommentText(), "Suspended by") {
+		if got := w.look(id); !strings.HasPrefix(got, c.want) || j.LastRun().StoppedByLoad() != nil || strings.HasPrefix(j.CommentText(), "Suspended by") {
 			t.Errorf("%s: it is %s and says %q", c.name, got, j.CommentText())
 		}
 	}

@@ -90,7 +90,7 @@ func tellLoss(tx *state.Tx, host pbs.HostName) {
 	for _, v := range vnodesOf(tx, host) {
 		for _, held := range v.Jobs {
 			j, ok := tx.Job(held.Job)
-			if !ok || told[j.ID] || !j.Has(&held) || !starting(j) || tolerates(j) == "" || !j.Sister(host) {
+			if !ok || told[j.ID] || !held.Of(j) || !starting(j) || tolerates(j) == "" || !j.LastRun().Sister(host) {
 				continue
 			}
 			told[j.ID] = true

@@ -39,7 +39,7 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if !j.Is(c.RunCount) || j.State != pbs.Running || j.Substate != pbs.SubRunning {
 		return pbs.Refuse(pbs.BadState)
 	}
-	if j.Preempting() || j.Checkpointing() || BeingSuspended(tx, j) {
+	if j.Preempting() || j.LastRun().Checkpointing() || BeingSuspended(tx, j) {
 		return pbs.Errorf(pbs.BadState, "%s is being preempted, suspended or checkpointed already", j.ID)
 	}
 	first, ok := tx.Job(c.For)
@@ -88,13 +88,13 @@ func (c *PreemptJob) order(tx *state.Tx, m Meta, res *state.Result) error {
 func Preemptable(j *state.Job, method string) bool {
 	switch method {
 	case PreemptSuspend:
-		return !j.Checkpointing() && j.Run.Release == nil
+		return !j.LastRun().Checkpointing() && j.Run.Release == nil
 	case PreemptDelete:
-		return !j.Checkpointing()
+		return !j.LastRun().Checkpointing()
 	case PreemptCheckpoint:
-		return checkpointable(j) && !j.Checkpointing()
+		return checkpointable(j) && !j.LastRun().Checkpointing()
 	case PreemptRequeue:
-		return !j.NotRerunnable && !j.Checkpointing()
+		return !j.NotRerunnable && !j.LastRun().Checkpointing()
 	}
 	return false
 }

@@ -125,7 +125,7 @@ func TestPreempt_ByCheckpoint(t *testing.T) {
 		if fails {
 			w.confirm(pbs.Refuse(pbs.NotSupported))
 			j, _ := w.View().Job(id)
-			if j.Preempting() || j.Checkpointing() || j.Run.Preemption.Failed != "C" || Preemptable(j, PreemptRequeue) == false {
+			if j.Preempting() || j.LastRun().Checkpointing() || j.Run.Preemption.Failed != "C" || Preemptable(j, PreemptRequeue) == false {
 				t.Errorf("it is %+v", j.LastRun().Preemption)
 			}
 			continue

@@ -175,7 +175,7 @@ func TestPrune_RS19(t *testing.T) {
 	if want := "1:mem=2097152kb:ncpus=3+1:ncpus=3:mem=2097152kb+1:ncpus=2:mem=2097152kb+1:mem=2097152kb:ncpus=2"; j.SchedSelect != want {
 		t.Errorf("schedselect is %s", j.SchedSelect)
 	}
-	if j.Sister("hostb") || len(j.Unconfirmed) != 1 {
+	if j.LastRun().Sister("hostb") || len(j.Unconfirmed) != 1 {
 		t.Errorf("sisters %v, unconfirmed %v", j.LastRun().Sisters, j.Unconfirmed)
 	}
 	w.must(&HostDown{Host: "hostb", Reason: "silent"})

@@ -127,7 +127,7 @@ func (s *keptShare) same(has state.VnodeJob) bool {
 
 // heldAt returns the place of a run among those of a vnode, or -1.
 func heldAt(v *state.Vnode, j *state.Job) int {
-	return slices.IndexFunc(v.Jobs, func(h state.VnodeJob) bool { return j.Has(&h) })
+	return slices.IndexFunc(v.Jobs, func(h state.VnodeJob) bool { return h.Of(j) })
 }
 
 // putShare makes what a run has of a vnode, if it is there, the share; nil for nothing.

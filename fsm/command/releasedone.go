@@ -135,7 +135,7 @@ func assignedNow(tx *state.Tx, j *state.Job) resource.List {
 	for _, name := range parts.Vnodes() {
 		v, ok := tx.Vnode(name)
 		if ok && slices.ContainsFunc(v.Jobs, func(h state.VnodeJob) bool {
-			return j.Has(&h) && h.Exclusive
+			return h.Of(j) && h.Exclusive
 		}) {
 			all, _ := resource.AddAll(asked[name], tx)
 			sum.Add(wholeOf(v, all))

@@ -230,7 +230,7 @@ func (r *restoring) keepRuns() {
 func (r *restoring) held(v *state.Vnode) []state.VnodeJob {
 	var all []state.VnodeJob
 	for _, h := range v.Jobs {
-		if j, ok := r.next.Job(h.Job); ok && j.Has(&h) {
+		if j, ok := r.next.Job(h.Job); ok && h.Of(j) {
 			all = append(all, h)
 		}
 	}

@@ -30,7 +30,7 @@ func (c *Reserve) ofJob(tx *state.Tx, m Meta, r *state.Reservation, res *state.R
 	r.Attrs = r.Attrs.Set("reserve_job", "", string(j.ID))
 	r.Length = min(j.Lasts(0, 0), mostOfJob)
 	r.Start, r.End = j.Started, j.Started+r.Length
-	nodes := j.AllVnodes() // those that it has released are not free yet
+	nodes := j.LastRun().AllVnodes() // those that it has released are not free yet
 	r.Occurrences, r.Count = []state.Occurrence{{Start: r.Start, Nodes: nodes}}, 1
 	if err := stays(tx, j, r.End); err != nil {
 		return err

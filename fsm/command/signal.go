@@ -27,7 +27,7 @@ func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if err != nil || j == nil {
 		return err
 	}
-	if c.Signal == Suspend && j.StoppedByLoad() != nil && (j.Suspended() || BeingSuspended(tx, j)) {
+	if c.Signal == Suspend && j.LastRun().StoppedByLoad() != nil && (j.Suspended() || BeingSuspended(tx, j)) {
 		takenOver(tx, m, j, res)
 		return nil
 	}

@@ -10,13 +10,13 @@ import (
 // partOf reports whether the run may live on the host: it is its mother superior, or a sister
 // that has not confirmed its end.
 func partOf(j *state.Job, host pbs.HostName, run pbs.RunCount) bool {
-	return j.Is(run) && (j.Run.MS == host || j.Sister(host))
+	return j.Is(run) && (j.Run.MS == host || j.LastRun().Sister(host))
 }
 
 // sisterEnded notes that the part of the present run on a sister is over, so that nobody
 // waits for that host later (L2). What becomes of the job its mother superior says.
 func sisterEnded(tx *state.Tx, j *state.Job, host pbs.HostName) error {
-	if j.HasLeft(host) {
+	if j.LastRun().HasLeft(host) {
 		return vacate(tx, j, host)
 	}
 	next := *j
@@ -44,7 +44,7 @@ func endSisters(tx *state.Tx, j *state.Job, again bool) {
 // loseSister ends a run of which a sister's part is lost: its mother superior ends the rest. A host
 // that an open release leaves is missed only if that comes to nothing.
 func (l loss) loseSister(tx *state.Tx, m Meta, j *state.Job) error {
-	left := j.HasLeft(l.host)
+	left := j.LastRun().HasLeft(l.host)
 	if err := sisterEnded(tx, j, l.host); err != nil {
 		return err
 	}

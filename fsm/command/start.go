@@ -296,7 +296,7 @@ func free(tx *state.Tx, j *state.Job) {
 	if j.Run.Suspension != nil {
 		j.EditRun().Suspension = nil
 	}
-	for _, name := range j.AllVnodes().Vnodes() {
+	for _, name := range j.LastRun().AllVnodes().Vnodes() {
 		if v, ok := tx.Vnode(name); ok {
 			vacated(tx, v, heldAt(v, j))
 		}

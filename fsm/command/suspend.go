@@ -79,7 +79,7 @@ func suspended(tx *state.Tx, o *state.Order) error {
 	}
 	next := *j
 	next.Substate = pbs.SubSuspended
-	if j.Preempting() || j.StoppedByLoad() != nil {
+	if j.Preempting() || j.LastRun().StoppedByLoad() != nil {
 		next.Substate = pbs.SubSchedSuspended
 	}
 	next.EditRun().StoppedAt = tx.Now()
@@ -99,7 +99,7 @@ func suspended(tx *state.Tx, o *state.Order) error {
 		}
 	}
 	tx.PutJob(&next)
-	tx.Emit(state.Event{Kind: state.JobSuspended, Job: &next, Text: next.Released().String()})
+	tx.Emit(state.Event{Kind: state.JobSuspended, Job: &next, Text: next.LastRun().Released().String()})
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 // chunk without any.
 func shownOn(j *state.Job, name pbs.VnodeName) int {
 	shown := 0
-	for _, chunk := range j.AllVnodes() {
+	for _, chunk := range j.LastRun().AllVnodes() {
 		for _, p := range chunk.Parts {
 			if p.Vnode == name {
 				shown += max(cpusIn(p.Items), 1)

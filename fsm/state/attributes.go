@@ -32,7 +32,7 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 	"mtime":              func(_ *tables, j *Job) string { return seconds(j.Changed) },
 	"exec_host":          func(t *tables, j *Job) string { return t.namedHosts(j.LastRun().ExecHost).String() },
 	"exec_vnode":         func(_ *tables, j *Job) string { return j.LastRun().ExecVnode.String() },
-	"resources_released": func(_ *tables, j *Job) string { return j.Released().String() },
+	"resources_released": func(_ *tables, j *Job) string { return j.LastRun().Released().String() },
 	"Hold_Types":         func(_ *tables, j *Job) string { return j.Holds.String() },
 	"Priority":           func(_ *tables, j *Job) string { return strconv.Itoa(int(j.Priority)) },
 	"Rerunable":          func(_ *tables, j *Job) string { return boolText(!j.NotRerunnable) },
@@ -49,7 +49,7 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 		if j.Accrued == nil {
 			return ""
 		}
-		return resource.Seconds(j.EligibleSeconds(t.cluster.Time)).String()
+		return resource.Seconds(j.Accrued.Seconds(t.cluster.Time)).String()
 	},
 	"accrue_type": func(_ *tables, j *Job) string {
 		if j.Accrued == nil {
@@ -126,9 +126,9 @@ func (t *tables) JobAttributes(j *Job) attr.List {
 		case def.Name == "resources_used":
 			out = appendItems(out, def.Name, j.LastRun().Used)
 		case def.Name == "resource_released_list":
-			out = appendItems(out, def.Name, j.releasedList())
+			out = appendItems(out, def.Name, j.LastRun().releasedList())
 		case def.Hidden && j.LastRun().Phases != nil:
-			out = append(out, j.phaseAttributes(def.Name)...)
+			out = append(out, j.LastRun().phaseAttributes(def.Name)...)
 		case hot:
 			out = appendValue(out, def.Name, get(t, j))
 		case def.Name == "estimated":
@@ -153,10 +153,10 @@ func (t *tables) JobAttribute(j *Job, name, res string) string {
 		v, _ := j.LastRun().Used.Get(res)
 		return v
 	case "resource_released_list":
-		v, _ := j.releasedList().Get(res)
+		v, _ := j.LastRun().releasedList().Get(res)
 		return v
 	}
-	if v, ok := j.phaseAttributes(name).Get(name, res); ok {
+	if v, ok := j.LastRun().phaseAttributes(name).Get(name, res); ok {
 		return v
 	}
 	list := j.Attrs

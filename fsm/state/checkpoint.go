@@ -37,5 +37,5 @@ func (c *Checkpoint) Keepers() []pbs.HostName {
 // Checkpointed reports whether the job starts from a checkpoint.
 func (j *Job) Checkpointed() bool { return j.Checkpoint != nil }
 
-// Checkpointing reports whether the present run is being checkpointed.
-func (j *Job) Checkpointing() bool { return j.LastRun().Checkpoint != nil }
+// Checkpointing reports whether the run is being checkpointed.
+func (r *Run) Checkpointing() bool { return r.Checkpoint != nil }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 )
 
@@ -87,14 +88,14 @@ func (j *Job) SetEligible(seconds int64, now pbs.Time) {
 	j.Accrued = &next
 }
 
-// EligibleSeconds returns how long the job has waited for resources, in seconds.
-func (j *Job) EligibleSeconds(now pbs.Time) int64 {
-	if j.Accrued == nil {
+// Seconds returns how long the job has waited for resources, in seconds; a nil one counts none.
+func (a *Accrual) Seconds(now pbs.Time) int64 {
+	if a == nil {
 		return 0
 	}
-	total := j.Accrued.Total
-	if j.Accrued.Type == AccrueEligible {
-		total += max(0, now-j.Accrued.Since)
+	total := a.Total
+	if a.Type == AccrueEligible {
+		total += max(0, now-a.Since)
 	}
 	return int64(time.Duration(total) / time.Second)
 }
@@ -114,13 +115,13 @@ func (j *Job) ForgetStart() {
 }
 
 // IsTop reports whether the scheduler has said that others must not delay the job.
-func (j *Job) IsTop() bool { return j.says("topjob") }
+func (j *Job) IsTop() bool { return isTrue(j.Attrs, "topjob") }
 
 // MayBeTop reports whether the scheduler may keep others from delaying the job: topjob_ineligible.
-func (j *Job) MayBeTop() bool { return !j.says("topjob_ineligible") }
+func (j *Job) MayBeTop() bool { return !isTrue(j.Attrs, "topjob_ineligible") }
 
-func (j *Job) says(name string) bool {
-	text, _ := j.Attrs.Get(name, "")
+func isTrue(attrs attr.List, name string) bool {
+	text, _ := attrs.Get(name, "")
 	return text == "True"
 }
 

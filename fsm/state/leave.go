@@ -69,7 +69,7 @@ type Left struct {
 
 // LeftBySuspension returns what a job leaves while it is suspended, of which NoteRelease has noted what it gives back.
 func (t *tables) LeftBySuspension(j *Job) ([]Left, error) {
-	gone := j.releasedOn()
+	gone := j.LastRun().releasedOn()
 	var all []Left
 	for _, s := range t.Stakes(j) {
 		items, err := resource.AddAll(gone[s.Vnode.Name], t)
@@ -100,18 +100,18 @@ func (t *tables) LeftByEnd(j *Job) []Left {
 	return all
 }
 
-// releasedOn returns what a suspended job gave back of each vnode. Of those that are held it gives back the same
+// releasedOn returns what a suspended run gave back of each vnode. Of those that are held it gives back the same
 // resources, which are recorded of the others only (specification: ramp-down section 10).
-func (j *Job) releasedOn() map[pbs.VnodeName][]resource.List {
+func (r *Run) releasedOn() map[pbs.VnodeName][]resource.List {
 	all := map[pbs.VnodeName][]resource.List{}
 	every := func(resource.Item) bool { return true }
-	recorded := j.Released()
+	recorded := r.Released()
 	if recorded == nil {
-		note(all, j.AllVnodes(), every)
+		note(all, r.AllVnodes(), every)
 		return all
 	}
-	note(all, j.Held(), func(it resource.Item) bool {
-		_, listed := j.releasedList().Get(it.Name)
+	note(all, r.Held(), func(it resource.Item) bool {
+		_, listed := r.releasedList().Get(it.Name)
 		return listed
 	})
 	note(all, recorded, every)

@@ -269,11 +269,11 @@ func (j *Job) Weight() int64 {
 	return 1
 }
 
-// asked writes what a job asks for beside its select, of the resources that the site
+// ofSite writes what a job asks for beside its select, of the resources that the site
 // made: two jobs that differ in it are not alike to the scheduler.
-func (j *Job) asked() string {
+func ofSite(asked resource.List) string {
 	var b strings.Builder
-	for _, it := range j.Resources {
+	for _, it := range asked {
 		if _, builtin := resource.Lookup(it.Name); !builtin {
 			b.WriteString(it.Name + "=" + strconv.Quote(it.Value) + " ")
 		}

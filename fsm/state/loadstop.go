@@ -12,27 +12,21 @@ type LoadStop struct {
 	Indices []string     `cbor:"3,keyasint,omitempty"` // those that were
 }
 
-// StoppedByLoad returns by what load the present run of a job is suspended, or is about to be; nil: by none.
-func (j *Job) StoppedByLoad() *LoadStop {
-	if s := j.LastRun().LoadStop; s != nil && s.Host != "" {
+// StoppedByLoad returns by what load the run is suspended, or is about to be; nil: by none.
+func (r *Run) StoppedByLoad() *LoadStop {
+	if s := r.LoadStop; s != nil && s.Host != "" {
 		return s
 	}
 	return nil
 }
 
-// ChangedByLoad returns when a run was last suspended or resumed by load, 0 if it never was.
-func (j *Job) ChangedByLoad() pbs.Time {
-	if s := j.LastRun().LoadStop; s != nil {
+// ChangedByLoad returns when the run was last suspended or resumed by load, 0 if it never was.
+func (r *Run) ChangedByLoad() pbs.Time {
+	if s := r.LoadStop; s != nil {
 		return s.At
 	}
 	return 0
 }
 
-// loadComment says by what load a suspended job is suspended; empty: by none.
-func (j *Job) loadComment() string {
-	s := j.StoppedByLoad()
-	if s == nil || !j.Suspended() {
-		return ""
-	}
-	return lsf.LoadComment(pbs.ShortHost(s.Host), s.Indices)
-}
+// comment says by what load a run is suspended.
+func (s *LoadStop) comment() string { return lsf.LoadComment(pbs.ShortHost(s.Host), s.Indices) }

@@ -77,21 +77,15 @@ func (tx *Tx) mailTo(j *Job, point, text string) {
 	if text == "" || !j.wantsMail(point) {
 		return
 	}
-	if to, owned := j.mailUsers(); len(to) > 0 {
+	list, _ := j.Attrs.Get("Mail_Users", "")
+	if to, owned := mailUsers(list, j.Owner); len(to) > 0 {
 		tx.putMail(&Mail{Job: j.ID, Name: j.Name, To: to, Text: text, Owned: owned})
 	}
 }
 
 // MailFiles tells of files of a job that did not come, or could not be delivered, unless nobody
 // wants mail: as in PBS nobody has to ask for it.
-func (tx *Tx) MailFiles(j *Job, text string) {
-	if !j.wantsMail(mailUnasked) {
-		return
-	}
-	if to, owned := j.mailUsers(); len(to) > 0 {
-		tx.putMail(&Mail{Job: j.ID, Name: j.Name, To: to, Text: text, Owned: owned})
-	}
-}
+func (tx *Tx) MailFiles(j *Job, text string) { tx.mailTo(j, mailUnasked, text) }
 
 // The letters of Mail_Points that a reservation has beside those of jobs.
 const mailConfirmed = "c"
@@ -180,13 +174,8 @@ func (j *Job) wantsMail(point string) bool {
 	return strings.Contains(points, point)
 }
 
-// mailUsers returns whom to tell: Mail_Users, else the owner where he submitted the job, and whether it is he. A
+// mailUsers returns whom to tell: those of Mail_Users, else the owner where he submitted the job, and whether it is he. A
 // name that the mail program could take for an option is left out.
-func (j *Job) mailUsers() (to []string, owned bool) {
-	list, _ := j.Attrs.Get("Mail_Users", "")
-	return mailUsers(list, j.Owner)
-}
-
 func mailUsers(list string, owner pbs.User) (to []string, owned bool) {
 	if owned = list == ""; owned {
 		list = owner.String()

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 )
 
@@ -18,11 +17,11 @@ func FuzzMailUsers(f *testing.F) {
 	f.Add("", "joe\nBcc: x")
 	f.Add("ann\rb", "")
 	f.Fuzz(func(t *testing.T, list, owner string) {
-		j := &Job{Owner: pbs.User{Name: owner, Host: "hosta"}, Attrs: attr.List{{Name: "Mail_Users", Value: list}}}
-		to, _ := j.mailUsers()
+		of := pbs.User{Name: owner, Host: "hosta"}
+		to, _ := mailUsers(list, of)
 		named := strings.Split(list, ",")
 		if list == "" {
-			named = strings.Split(j.Owner.String(), ",")
+			named = strings.Split(of.String(), ",")
 		}
 		for _, user := range to {
 			if user == "" || user[0] == '-' || strings.ContainsAny(user, "\r\n,") {

@@ -18,7 +18,7 @@ const (
 // Lasts returns when a run of the job that begins at a time is expected to be over: with its walltime; the run of a job
 // without one never is. One that has had its time is expected to be over in a minute.
 func (j *Job) Lasts(from, now pbs.Time) pbs.Time {
-	long, limited := j.span("walltime")
+	long, limited := spanOf(j.Resources, "walltime")
 	switch {
 	case !limited:
 		return never
@@ -34,12 +34,12 @@ func (j *Job) Ends(now pbs.Time) pbs.Time { return j.Lasts(j.RunningSince(now), 
 // SoftSpan returns how long a run of the job is expected to last that has gone on for some time: soft_walltime, when that is
 // over as long again, and so on up to its walltime. ok is false for a job without soft_walltime.
 func (j *Job) SoftSpan(ran pbs.Time) (span pbs.Time, ok bool) {
-	soft, ok := j.span("soft_walltime")
+	soft, ok := spanOf(j.Resources, "soft_walltime")
 	if !ok || soft == 0 {
 		return 0, false
 	}
 	span = (max(0, ran)/soft + 1) * soft
-	if hard, limited := j.span("walltime"); limited {
+	if hard, limited := spanOf(j.Resources, "walltime"); limited {
 		span = min(span, hard)
 	}
 	return span, true
@@ -52,7 +52,7 @@ func (j *Job) estimates(now pbs.Time) attr.List {
 		return j.Attrs
 	}
 	span, ok := j.SoftSpan(now - j.RunningSince(now))
-	if soft, _ := j.span("soft_walltime"); !ok || span <= soft {
+	if soft, _ := spanOf(j.Resources, "soft_walltime"); !ok || span <= soft {
 		return j.Attrs
 	}
 	def := resource.Def{Type: resource.Time}
@@ -62,9 +62,9 @@ func (j *Job) estimates(now pbs.Time) attr.List {
 	return j.Attrs.Set("estimated", "soft_walltime", def.Measured(int64(span/Span(1))))
 }
 
-// span reads a time that the job asks for.
-func (j *Job) span(name string) (pbs.Time, bool) {
-	text, _ := j.Resources.Get(name)
+// spanOf reads a time that is among what a job asks for.
+func spanOf(asked resource.List, name string) (pbs.Time, bool) {
+	text, _ := asked.Get(name)
 	q, err := resource.Parse(resource.Time, text)
 	return Span(q.Int()), err == nil
 }

@@ -95,21 +95,21 @@ func (j *Job) ReleaseOutcome(number uint64) (open bool, err error) {
 	return false, nil
 }
 
-// HasLeft reports whether the job has released every vnode of a host that has not confirmed it
+// HasLeft reports whether the run has released every vnode of a host that has not confirmed it
 // yet.
-func (j *Job) HasLeft(host pbs.HostName) bool {
-	p := j.LastRun().Phases
+func (r *Run) HasLeft(host pbs.HostName) bool {
+	p := r.Phases
 	return p != nil && slices.ContainsFunc(p.Held, func(h Holding) bool { return h.Host == host && h.Left })
 }
 
-// GivesUp reports whether the job has released all that it has of a vnode, and has not left it yet.
-func (j *Job) GivesUp(vnode pbs.VnodeName) bool {
-	return j.Held().Has(vnode) && !j.LastRun().ExecVnode.Has(vnode)
+// GivesUp reports whether the run has released all that it has of a vnode, and has not left it yet.
+func (r *Run) GivesUp(vnode pbs.VnodeName) bool {
+	return r.Held().Has(vnode) && !r.ExecVnode.Has(vnode)
 }
 
-// Held returns what is held of the vnodes that the job has released.
-func (j *Job) Held() spec.ExecVnode {
-	p := j.LastRun().Phases
+// Held returns what is held of the vnodes that the run has released.
+func (r *Run) Held() spec.ExecVnode {
+	p := r.Phases
 	if p == nil {
 		return nil
 	}
@@ -121,13 +121,13 @@ func (j *Job) Held() spec.ExecVnode {
 }
 
 // AllVnodes is exec_vnode and behind it what is held: all that the run has of vnodes.
-func (j *Job) AllVnodes() spec.ExecVnode {
-	return append(slices.Clip(j.LastRun().ExecVnode), j.Held()...)
+func (r *Run) AllVnodes() spec.ExecVnode {
+	return append(slices.Clip(r.ExecVnode), r.Held()...)
 }
 
-// heldItems returns what is held of the vnodes that the job has released, each by itself.
-func (j *Job) heldItems() (items []resource.Item) {
-	for _, c := range j.Held() {
+// heldItems returns what is held of the vnodes that the run has released, each by itself.
+func (r *Run) heldItems() (items []resource.Item) {
+	for _, c := range r.Held() {
 		for _, p := range c.Parts {
 			items = append(items, p.Items...)
 		}
@@ -135,9 +135,9 @@ func (j *Job) heldItems() (items []resource.Item) {
 	return items
 }
 
-// phaseAttributes returns the hidden attributes of a job that has released vnodes.
-func (j *Job) phaseAttributes(name string) attr.List {
-	p := j.LastRun().Phases
+// phaseAttributes returns the hidden attributes of a run that has released vnodes.
+func (r *Run) phaseAttributes(name string) attr.List {
+	p := r.Phases
 	if p == nil {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (j *Job) phaseAttributes(name string) attr.List {
 	case "resources_used_update":
 		return items(p.Present)
 	case "exec_vnode_deallocated":
-		return one(j.Held().String())
+		return one(r.Held().String())
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (t *tables) checkRelease(j *Job) error {
 	case r.Release != nil && r.Release.Number > j.Releases:
 		return fmt.Errorf("job %s has release %d open, and counts %d", j.ID, r.Release.Number, j.Releases)
 	}
-	has, err := alloc.ByVnode(j.AllVnodes(), t)
+	has, err := alloc.ByVnode(j.LastRun().AllVnodes(), t)
 	if err != nil {
 		return fmt.Errorf("job %s: %w", j.ID, err)
 	}
@@ -193,7 +193,7 @@ func (t *tables) checkRelease(j *Job) error {
 		if !ok {
 			continue
 		}
-		at := slices.IndexFunc(v.Jobs, func(h VnodeJob) bool { return j.Has(&h) })
+		at := slices.IndexFunc(v.Jobs, func(h VnodeJob) bool { return h.Of(j) })
 		if at >= 0 && v.Jobs[at].Suspended { // it ends so, and has what it did not give back
 			continue
 		}

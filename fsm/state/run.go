@@ -91,8 +91,8 @@ func (j *Job) Live() bool { return j.State == pbs.Running || j.State == pbs.Exit
 // Is reports whether the live run of the job has the number: what is told of any other run changes nothing (L2).
 func (j *Job) Is(run pbs.RunCount) bool { return j.Live() && j.LastRun().Number == run }
 
-// Has reports whether the share of a vnode belongs to the job's live run.
-func (j *Job) Has(held *VnodeJob) bool { return j.ID == held.Job && j.Is(held.RunCount) }
+// Of reports whether the share of a vnode belongs to the job's live run.
+func (held *VnodeJob) Of(j *Job) bool { return j.ID == held.Job && j.Is(held.RunCount) }
 
 // Of reports whether the order is about the job's live run.
 func (o *Order) Of(j *Job) bool { return j.ID == o.Job && j.Is(o.RunCount) }

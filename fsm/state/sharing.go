@@ -83,13 +83,13 @@ func (s Stake) Held() VnodeJob { return s.Vnode.Jobs[s.At] }
 // Stakes returns what the present run of a job holds of its vnodes.
 func (t *tables) Stakes(j *Job) []Stake {
 	var all []Stake
-	for _, name := range j.AllVnodes().Vnodes() {
+	for _, name := range j.LastRun().AllVnodes().Vnodes() {
 		v, ok := t.Vnode(name)
 		if !ok {
 			continue
 		}
 		for i, held := range v.Jobs {
-			if j.Has(&held) {
+			if held.Of(j) {
 				all = append(all, Stake{v, i})
 			}
 		}

@@ -7,10 +7,9 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// Sister reports whether the host is a sister of the present run and has not confirmed the end
+// Sister reports whether the host is a sister of the run and has not confirmed the end
 // of its part.
-func (j *Job) Sister(host pbs.HostName) bool {
-	r := j.LastRun()
+func (r *Run) Sister(host pbs.HostName) bool {
 	return slices.Contains(r.Sisters, host) && !slices.Contains(r.Over, host)
 }
 

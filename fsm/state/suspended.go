@@ -25,7 +25,7 @@ func (j *Job) WaitsToGoOn() bool { return j.Suspended() && j.Substate == pbs.Sub
 // AskedToGoOn reports whether somebody has asked for it that the job goes on, and it waits for what it gave back; not, where preemption or
 // load has suspended it.
 func (j *Job) AskedToGoOn() bool {
-	return j.WaitsToGoOn() && j.Run.Preemption == nil && j.StoppedByLoad() == nil
+	return j.WaitsToGoOn() && j.Run.Preemption == nil && j.LastRun().StoppedByLoad() == nil
 }
 
 // A Suspension is what a suspended run gave back that did not give back all.
@@ -34,18 +34,18 @@ type Suspension struct {
 	Resources resource.List  `cbor:"2,keyasint,omitempty"` // resource_released_list
 }
 
-// Released returns what is recorded of a suspended job that gave back a part of what it had; nil for one that gave back
+// Released returns what is recorded of a suspended run that gave back a part of what it had; nil for one that gave back
 // all.
-func (j *Job) Released() spec.ExecVnode {
-	if s := j.LastRun().Suspension; s != nil {
+func (r *Run) Released() spec.ExecVnode {
+	if s := r.Suspension; s != nil {
 		return s.Released
 	}
 	return nil
 }
 
 // releasedList returns what it gave back in all.
-func (j *Job) releasedList() resource.List {
-	if s := j.LastRun().Suspension; s != nil {
+func (r *Run) releasedList() resource.List {
+	if s := r.Suspension; s != nil {
 		return s.Resources
 	}
 	return nil
@@ -71,12 +71,12 @@ func (t *tables) charged(j *Job) resource.List {
 	switch {
 	case !j.Suspended():
 		return all
-	case j.Released() == nil:
+	case j.LastRun().Released() == nil:
 		return nil
 	}
-	for _, listed := range j.releasedList() {
+	for _, listed := range j.LastRun().releasedList() {
 		gone := resource.List{listed}
-		for _, it := range j.heldItems() { // what held vnodes give back is not listed
+		for _, it := range j.LastRun().heldItems() { // what held vnodes give back is not listed
 			if it.Name == listed.Name {
 				gone = append(gone, it)
 			}

@@ -205,8 +205,8 @@ func (tx *Tx) SetWait(j *Job, w Wait) { j.Comment, j.Wait = "", tx.interner.wait
 // CommentText returns the comment: what a user, a hook or the server has said, or why the job waits; while it is suspended by load, by
 // which.
 func (j *Job) CommentText() string {
-	if text := j.loadComment(); text != "" {
-		return text
+	if s := j.LastRun().StoppedByLoad(); s != nil && j.Suspended() {
+		return s.comment()
 	}
 	if j.Comment == "" && j.Wait != nil {
 		return j.Wait.Comment()

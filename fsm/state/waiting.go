@@ -139,7 +139,7 @@ func (t *tables) classOf(j *Job) *Class {
 
 func (t *tables) newClass(j *Job) *Class {
 	place, _ := j.Resources.Get("place")
-	c := &Class{Partition: t.partitionOf[j.Queue], Select: j.SchedSelect, Place: place, Queue: j.Queue, Asked: j.asked(), More: j.More(), Wait: j.WaitKind()}
+	c := &Class{Partition: t.partitionOf[j.Queue], Select: j.SchedSelect, Place: place, Queue: j.Queue, Asked: ofSite(j.Resources), More: j.More(), Wait: j.WaitKind()}
 	if t.whose {
 		s := j.Subjects()
 		account, _ := j.Attrs.Get("Account_Name", "")
