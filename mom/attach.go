@@ -92,7 +92,7 @@ func (l *life) passUp(ctx context.Context, stream *TerminalStream, msg *api.Term
 	defer conn.Close()
 	for {
 		f := msg.GetFrame()
-		if k := proc.FrameKind(f.GetKind()); k >= proc.FrameAttach && k <= proc.FrameHangup || k == proc.FrameDisplay {
+		if k := proc.FrameKind(f.GetKind()); k >= proc.FrameAttach && k <= proc.FrameHangup || k == proc.FrameDisplay || k == proc.FrameInputEnd {
 			if proc.WriteFrame(conn, proc.Frame{Kind: k, Offset: f.GetOffset(), Data: f.GetData()}) != nil {
 				return
 			}

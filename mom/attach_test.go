@@ -35,13 +35,13 @@ func TestFrames_SameNumbers(t *testing.T) {
 		api.FrameKind_FRAME_KIND_HANGUP: proc.FrameHangup, api.FrameKind_FRAME_KIND_LEFT: proc.FrameLeft,
 		api.FrameKind_FRAME_KIND_NOTICE: proc.FrameNotice, api.FrameKind_FRAME_KIND_OUTPUT: proc.FrameOutput,
 		api.FrameKind_FRAME_KIND_TAKEN: proc.FrameTaken, api.FrameKind_FRAME_KIND_END: proc.FrameEnd,
-		api.FrameKind_FRAME_KIND_DISPLAY: proc.FrameDisplay,
+		api.FrameKind_FRAME_KIND_DISPLAY: proc.FrameDisplay, api.FrameKind_FRAME_KIND_INPUT_END: proc.FrameInputEnd,
 	} {
 		if uint8(wire) != uint8(shim) {
 			t.Errorf("%v is %d at the shim", wire, shim)
 		}
 	}
-	if len(api.FrameKind_name) != 12 {
+	if len(api.FrameKind_name) != 13 {
 		t.Errorf("%d kinds on the wire", len(api.FrameKind_name)-1)
 	}
 }

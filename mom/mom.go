@@ -27,6 +27,7 @@ const (
 
 // Mom is the agent of one host.
 type Mom struct {
+	looks
 	config  Config
 	log     *daylog.Log
 	lines   lines
@@ -51,6 +52,7 @@ func New(c Config) (*Mom, error) {
 		return nil, err
 	}
 	m := &Mom{config: c, stop: make(chan bool, 2), again: make(chan struct{}, 1), reelim: make(chan struct{}, 1)}
+	m.looks = looks{m.running}
 	m.log = daylog.New(c.path("mom_logs"), "pbs_mom", daylog.Options{
 		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask, Head: c.LogHead, Syslog: c.Syslog, File: c.LogFile,
 	})

@@ -81,7 +81,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, rpcPrefix) && r.Header.Get(HeaderRequestID) == "" {
 		r.Header.Set(HeaderRequestID, string(NewRequestID())) // one for all attempts
 	}
-	if r.URL.Path == apiconnect.BatchWatchProcedure || twoWay(r.URL.Path) { // it would outlast us
+	if r.URL.Path == apiconnect.BatchWatchProcedure || r.URL.Path == apiconnect.BatchFollowOutputProcedure || twoWay(r.URL.Path) { // it would outlast us
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		go func() {

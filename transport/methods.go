@@ -79,6 +79,7 @@ var methods = map[string]Rule{
 	apiconnect.BatchRunProcedure:               {ForPeople, AtLeader},
 	apiconnect.BatchMessageProcedure:           {ForPeople, AtLeader},
 	apiconnect.BatchPeekProcedure:              {ForPeople, AtHere},
+	apiconnect.BatchFollowOutputProcedure:      {ForPeople, AtHere},
 	apiconnect.BatchReserveProcedure:           {ForPeople, AtLeader},
 	apiconnect.BatchAlterReservationProcedure:  {ForPeople, AtLeader},
 	apiconnect.BatchDeleteReservationProcedure: {ForPeople, AtLeader},
@@ -146,12 +147,13 @@ var methods = map[string]Rule{
 	apiconnect.SnapshotsScheduleBackupsProcedure: {ForPeople, AtLeader},
 	apiconnect.SnapshotsListBackupsProcedure:     {ForPeople, AtHere}, // each replica has its own
 
-	apiconnect.AgentDeliverProcedure:  {ForReplicas, AtHere},
-	apiconnect.AgentPingProcedure:     {ForReplicas, AtHere},
-	apiconnect.AgentTerminalProcedure: {ForReplicas, AtHere},
-	apiconnect.AgentPeekRunProcedure:  {ForReplicas, AtHere},
-	apiconnect.AgentSetHooksProcedure: {ForReplicas, AtHere},
-	apiconnect.AgentEndMomProcedure:   {ForReplicas, AtHere},
+	apiconnect.AgentDeliverProcedure:   {ForReplicas, AtHere},
+	apiconnect.AgentPingProcedure:      {ForReplicas, AtHere},
+	apiconnect.AgentTerminalProcedure:  {ForReplicas, AtHere},
+	apiconnect.AgentPeekRunProcedure:   {ForReplicas, AtHere},
+	apiconnect.AgentFollowRunProcedure: {ForReplicas, AtHere},
+	apiconnect.AgentSetHooksProcedure:  {ForReplicas, AtHere},
+	apiconnect.AgentEndMomProcedure:    {ForReplicas, AtHere},
 
 	apiconnect.BlobsPutProcedure: {ForReplicas, AtHere},
 	apiconnect.BlobsGetProcedure: {ForReplicas, AtHere},

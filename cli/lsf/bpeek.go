@@ -21,7 +21,7 @@ const bpeekUsage = `bpeek [-h] [-V] [-f] [-q queue_name] [-m host_name] [-J job_
              [job_ID | "job_ID[index]"]
 `
 
-// peekEvery is how often bpeek -f looks whether there is more.
+// peekEvery is the pause before bpeek -f goes on whose connection broke.
 const peekEvery = time.Second
 
 func bpeek() *cli.Command {
@@ -43,7 +43,10 @@ func bpeek() *cli.Command {
 				return told(fmt.Sprintf("Job <%s> : Cannot bpeek an interactive job.", j.id))
 			}
 			p := &peeking{session: s, job: j, out: bufio.NewWriter(s.env.Stdout)}
-			return p.run(ctx, opts.Has("f"))
+			if opts.Has("f") {
+				return p.follow(ctx)
+			}
+			return p.run(ctx)
 		})
 }
 
@@ -89,7 +92,7 @@ type peeking struct {
 	errs bool     // standard error is a file of its own
 }
 
-func (p *peeking) run(ctx context.Context, follows bool) error {
+func (p *peeking) run(ctx context.Context) error {
 	if _, err := io.WriteString(p.out, "<< output from stdout >>\n"); err != nil {
 		return err
 	}
@@ -102,25 +105,58 @@ func (p *peeking) run(ctx context.Context, follows bool) error {
 			return peekFailure(p.job, err)
 		}
 	}
-	for follows {
-		if err := p.out.Flush(); err != nil {
-			return err
+	return p.out.Flush()
+}
+
+// follow shows what the job writes until it is over.
+func (p *peeking) follow(ctx context.Context) error {
+	for begun := false; ; {
+		over, err := p.pieces(ctx, &begun)
+		if failed := p.out.Flush(); over || failed != nil {
+			return failed
 		}
-		if !pause.For(ctx, peekEvery) {
+		switch {
+		case ctx.Err() != nil:
 			return nil // whoever looked has seen enough
+		case !begun:
+			return peekFailure(p.job, err)
+		case !cli.Passing(err): // it is over, or was sent back to the queue
+			return nil
 		}
-		err := p.rest(ctx, 0)
-		if err == nil && p.errs {
-			err = p.rest(ctx, 1)
-		}
-		if err != nil && !cli.Passing(err) { // it is over, or was sent back to the queue
-			return p.out.Flush()
-		}
-		if err != nil && !p.lives(ctx) {
-			return p.out.Flush()
+		if !pause.For(ctx, peekEvery) || !p.lives(ctx) {
+			return nil
 		}
 	}
-	return p.out.Flush()
+}
+
+// pieces shows what comes by one connection, and reports whether that was all. begun says that the run was found.
+func (p *peeking) pieces(ctx context.Context, begun *bool) (over bool, err error) {
+	r := &api.FollowOutputRequest{Job: p.job.Name, Output: p.at[0], Error: p.at[1]}
+	stream, err := p.batch.FollowOutput(ctx, connect.NewRequest(r))
+	if err != nil {
+		return false, err
+	}
+	defer stream.Close()
+	for stream.Receive() {
+		if !*begun {
+			*begun = true
+			fmt.Fprint(p.out, "<< output from stdout >>\n")
+		}
+		m, of := stream.Msg(), 0
+		if m.GetError() {
+			of = 1
+			if !p.errs {
+				p.errs = true
+				fmt.Fprint(p.out, "\n<< output from stderr >>\n")
+			}
+		}
+		p.at[of] = m.GetNext()
+		_, _ = p.out.Write(m.GetData()) // Flush tells of an error
+		if err := p.out.Flush(); err != nil {
+			return true, err
+		}
+	}
+	return stream.Err() == nil, stream.Err()
 }
 
 // rest shows what there is of a stream that was not shown yet.

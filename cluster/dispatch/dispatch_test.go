@@ -184,6 +184,10 @@ func (m *mom) SetHooks(_ context.Context, r *connect.Request[api.SetHooksRequest
 	return connect.NewResponse(reply), nil
 }
 
+func (m *mom) FollowRun(context.Context, *connect.Request[api.FollowRunRequest]) (*connect.ServerStreamForClient[api.OutputPiece], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("not here"))
+}
+
 func (m *mom) PeekRun(context.Context, *connect.Request[api.PeekRunRequest]) (*connect.Response[api.PeekReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("not here"))
 }

@@ -12,17 +12,18 @@ type FrameKind uint8
 // The kinds of frames. Offsets count the bytes of a direction since the session began, so
 // that whoever comes back after a broken connection goes on where he was.
 const (
-	FrameAttach  FrameKind = iota + 1 // to the session: Offset is how much output was seen
-	FrameInput                        // to the session: Data typed, the first byte at Offset
-	FrameSeen                         // to the session: output up to Offset need not be kept
-	FrameWindow                       // to the session: Data is rows and columns, 16 bits each
-	FrameHangup                       // to the session: the terminal is gone for good
-	FrameLeft                         // to the session: who was attached is cut off, and may come back
-	FrameNotice                       // to the session: Data is shown besides its output
-	FrameOutput                       // of the session: Data, the first byte at Offset
-	FrameTaken                        // of the session: the input up to Offset was passed on
-	FrameEnd                          // of the session: it is over, its output ended at Offset
-	FrameDisplay                      // to the session: this connection is for a program that wants the display; of it: one does
+	FrameAttach   FrameKind = iota + 1 // to the session: Offset is how much output was seen
+	FrameInput                         // to the session: Data typed, the first byte at Offset
+	FrameSeen                          // to the session: output up to Offset need not be kept
+	FrameWindow                        // to the session: Data is rows and columns, 16 bits each
+	FrameHangup                        // to the session: the terminal is gone for good
+	FrameLeft                          // to the session: who was attached is cut off, and may come back
+	FrameNotice                        // to the session: Data is shown besides its output
+	FrameOutput                        // of the session: Data, the first byte at Offset
+	FrameTaken                         // of the session: the input up to Offset was passed on
+	FrameEnd                           // of the session: it is over, its output ended at Offset
+	FrameDisplay                       // to the session: this connection is for a program that wants the display; of it: one does
+	FrameInputEnd                      // to the session: there is no more input, which ended at Offset: of a session at pipes
 )
 
 // MaxFrame is the greatest length of a frame's data, in bytes.

@@ -25,8 +25,8 @@ const PeekBytes = 256 << 10
 // returns as the next, which is the end. Of joined streams standard error is empty.
 func Peek(ctx context.Context, r *Runner, failure bool, offset int64) (Glimpse, error) {
 	t := r.Task()
-	if t.Sister() || t.interactive() {
-		return Glimpse{}, pbs.Errorf(pbs.BadState, "job %s has no output here", t.Key.Job)
+	if err := noOutput(t); err != nil {
+		return Glimpse{}, err
 	}
 	streams := t.streams()
 	g := Glimpse{Apart: len(streams) > 1, Next: max(offset, 0)}
@@ -44,6 +44,14 @@ func Peek(ctx context.Context, r *Runner, failure bool, offset int64) (Glimpse, 
 		err = nil
 	}
 	return g, err
+}
+
+// noOutput refuses a run that has no file of output on this host.
+func noOutput(t Task) error {
+	if t.Sister() || t.interactive() {
+		return pbs.Errorf(pbs.BadState, "job %s has no output here", t.Key.Job)
+	}
+	return nil
 }
 
 // peek reads a stream where it is written: in the spool, or as its owner in the place where it is to stay.

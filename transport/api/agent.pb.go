@@ -88,6 +88,7 @@ const (
 	FrameKind_FRAME_KIND_TAKEN       FrameKind = 9  // down: input up to offset was passed on
 	FrameKind_FRAME_KIND_END         FrameKind = 10 // down: the session is over, its output ended at offset
 	FrameKind_FRAME_KIND_DISPLAY     FrameKind = 11 // up, first: the stream is for a program that wants the display; down: one does, input and output are its
+	FrameKind_FRAME_KIND_INPUT_END   FrameKind = 12 // up: there is no more input, which ended at offset: of a session at pipes
 )
 
 // Enum value maps for FrameKind.
@@ -105,6 +106,7 @@ var (
 		9:  "FRAME_KIND_TAKEN",
 		10: "FRAME_KIND_END",
 		11: "FRAME_KIND_DISPLAY",
+		12: "FRAME_KIND_INPUT_END",
 	}
 	FrameKind_value = map[string]int32{
 		"FRAME_KIND_UNSPECIFIED": 0,
@@ -119,6 +121,7 @@ var (
 		"FRAME_KIND_TAKEN":       9,
 		"FRAME_KIND_END":         10,
 		"FRAME_KIND_DISPLAY":     11,
+		"FRAME_KIND_INPUT_END":   12,
 	}
 )
 
@@ -217,6 +220,74 @@ func (x *PeekRunRequest) GetOffset() int64 {
 	return 0
 }
 
+type FollowRunRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	Output        int64                  `protobuf:"varint,3,opt,name=output,proto3" json:"output,omitempty"` // the first byte that is wanted of standard output
+	Error         int64                  `protobuf:"varint,4,opt,name=error,proto3" json:"error,omitempty"`   // of standard error
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FollowRunRequest) Reset() {
+	*x = FollowRunRequest{}
+	mi := &file_agent_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FollowRunRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FollowRunRequest) ProtoMessage() {}
+
+func (x *FollowRunRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FollowRunRequest.ProtoReflect.Descriptor instead.
+func (*FollowRunRequest) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *FollowRunRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *FollowRunRequest) GetRunCount() uint32 {
+	if x != nil {
+		return x.RunCount
+	}
+	return 0
+}
+
+func (x *FollowRunRequest) GetOutput() int64 {
+	if x != nil {
+		return x.Output
+	}
+	return 0
+}
+
+func (x *FollowRunRequest) GetError() int64 {
+	if x != nil {
+		return x.Error
+	}
+	return 0
+}
+
 type EndMomRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
@@ -227,7 +298,7 @@ type EndMomRequest struct {
 
 func (x *EndMomRequest) Reset() {
 	*x = EndMomRequest{}
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_agent_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -239,7 +310,7 @@ func (x *EndMomRequest) String() string {
 func (*EndMomRequest) ProtoMessage() {}
 
 func (x *EndMomRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_agent_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -252,7 +323,7 @@ func (x *EndMomRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndMomRequest.ProtoReflect.Descriptor instead.
 func (*EndMomRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{1}
+	return file_agent_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *EndMomRequest) GetEpoch() uint64 {
@@ -277,7 +348,7 @@ type EndMomReply struct {
 
 func (x *EndMomReply) Reset() {
 	*x = EndMomReply{}
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -289,7 +360,7 @@ func (x *EndMomReply) String() string {
 func (*EndMomReply) ProtoMessage() {}
 
 func (x *EndMomReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -302,7 +373,7 @@ func (x *EndMomReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndMomReply.ProtoReflect.Descriptor instead.
 func (*EndMomReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{2}
+	return file_agent_proto_rawDescGZIP(), []int{3}
 }
 
 type DeliverRequest struct {
@@ -317,7 +388,7 @@ type DeliverRequest struct {
 
 func (x *DeliverRequest) Reset() {
 	*x = DeliverRequest{}
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -329,7 +400,7 @@ func (x *DeliverRequest) String() string {
 func (*DeliverRequest) ProtoMessage() {}
 
 func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -342,7 +413,7 @@ func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliverRequest.ProtoReflect.Descriptor instead.
 func (*DeliverRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{3}
+	return file_agent_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *DeliverRequest) GetEpoch() uint64 {
@@ -382,7 +453,7 @@ type DeliverReply struct {
 
 func (x *DeliverReply) Reset() {
 	*x = DeliverReply{}
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -394,7 +465,7 @@ func (x *DeliverReply) String() string {
 func (*DeliverReply) ProtoMessage() {}
 
 func (x *DeliverReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -407,7 +478,7 @@ func (x *DeliverReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliverReply.ProtoReflect.Descriptor instead.
 func (*DeliverReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{4}
+	return file_agent_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *DeliverReply) GetAnswers() []*Answer {
@@ -439,7 +510,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -451,7 +522,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -464,7 +535,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{5}
+	return file_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Order) GetId() uint64 {
@@ -634,7 +705,7 @@ type RunJob struct {
 
 func (x *RunJob) Reset() {
 	*x = RunJob{}
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -646,7 +717,7 @@ func (x *RunJob) String() string {
 func (*RunJob) ProtoMessage() {}
 
 func (x *RunJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -659,7 +730,7 @@ func (x *RunJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunJob.ProtoReflect.Descriptor instead.
 func (*RunJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{6}
+	return file_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RunJob) GetAttributes() []*Attribute {
@@ -714,7 +785,7 @@ type Restart struct {
 
 func (x *Restart) Reset() {
 	*x = Restart{}
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -726,7 +797,7 @@ func (x *Restart) String() string {
 func (*Restart) ProtoMessage() {}
 
 func (x *Restart) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -739,7 +810,7 @@ func (x *Restart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restart.ProtoReflect.Descriptor instead.
 func (*Restart) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{7}
+	return file_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Restart) GetSession() int64 {
@@ -760,7 +831,7 @@ type CheckpointJob struct {
 
 func (x *CheckpointJob) Reset() {
 	*x = CheckpointJob{}
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -772,7 +843,7 @@ func (x *CheckpointJob) String() string {
 func (*CheckpointJob) ProtoMessage() {}
 
 func (x *CheckpointJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -785,7 +856,7 @@ func (x *CheckpointJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointJob.ProtoReflect.Descriptor instead.
 func (*CheckpointJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{8}
+	return file_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CheckpointJob) GetDiscard() bool {
@@ -805,7 +876,7 @@ type SignalJob struct {
 
 func (x *SignalJob) Reset() {
 	*x = SignalJob{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -817,7 +888,7 @@ func (x *SignalJob) String() string {
 func (*SignalJob) ProtoMessage() {}
 
 func (x *SignalJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -830,7 +901,7 @@ func (x *SignalJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalJob.ProtoReflect.Descriptor instead.
 func (*SignalJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SignalJob) GetSignal() string {
@@ -853,7 +924,7 @@ type KillJob struct {
 
 func (x *KillJob) Reset() {
 	*x = KillJob{}
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -865,7 +936,7 @@ func (x *KillJob) String() string {
 func (*KillJob) ProtoMessage() {}
 
 func (x *KillJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -878,7 +949,7 @@ func (x *KillJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KillJob.ProtoReflect.Descriptor instead.
 func (*KillJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{10}
+	return file_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *KillJob) GetDelayMs() int64 {
@@ -911,7 +982,7 @@ type ForgetJob struct {
 
 func (x *ForgetJob) Reset() {
 	*x = ForgetJob{}
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -923,7 +994,7 @@ func (x *ForgetJob) String() string {
 func (*ForgetJob) ProtoMessage() {}
 
 func (x *ForgetJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -936,7 +1007,7 @@ func (x *ForgetJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetJob.ProtoReflect.Descriptor instead.
 func (*ForgetJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{11}
+	return file_agent_proto_rawDescGZIP(), []int{12}
 }
 
 // AlterJob changes attributes of a running job, such as its limits.
@@ -949,7 +1020,7 @@ type AlterJob struct {
 
 func (x *AlterJob) Reset() {
 	*x = AlterJob{}
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -961,7 +1032,7 @@ func (x *AlterJob) String() string {
 func (*AlterJob) ProtoMessage() {}
 
 func (x *AlterJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -974,7 +1045,7 @@ func (x *AlterJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterJob.ProtoReflect.Descriptor instead.
 func (*AlterJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{12}
+	return file_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AlterJob) GetAttributes() []*Attribute {
@@ -996,7 +1067,7 @@ type MessageJob struct {
 
 func (x *MessageJob) Reset() {
 	*x = MessageJob{}
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1008,7 +1079,7 @@ func (x *MessageJob) String() string {
 func (*MessageJob) ProtoMessage() {}
 
 func (x *MessageJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1021,7 +1092,7 @@ func (x *MessageJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageJob.ProtoReflect.Descriptor instead.
 func (*MessageJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{13}
+	return file_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MessageJob) GetText() string {
@@ -1062,7 +1133,7 @@ type ReleaseNodes struct {
 
 func (x *ReleaseNodes) Reset() {
 	*x = ReleaseNodes{}
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1074,7 +1145,7 @@ func (x *ReleaseNodes) String() string {
 func (*ReleaseNodes) ProtoMessage() {}
 
 func (x *ReleaseNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1087,7 +1158,7 @@ func (x *ReleaseNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseNodes.ProtoReflect.Descriptor instead.
 func (*ReleaseNodes) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{14}
+	return file_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReleaseNodes) GetNumber() uint64 {
@@ -1130,7 +1201,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1142,7 +1213,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1155,7 +1226,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{15}
+	return file_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Answer) GetOrder() uint64 {
@@ -1195,7 +1266,7 @@ type PingRequest struct {
 
 func (x *PingRequest) Reset() {
 	*x = PingRequest{}
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1278,7 @@ func (x *PingRequest) String() string {
 func (*PingRequest) ProtoMessage() {}
 
 func (x *PingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1291,7 @@ func (x *PingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingRequest.ProtoReflect.Descriptor instead.
 func (*PingRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{16}
+	return file_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PingRequest) GetRegister() bool {
@@ -1240,7 +1311,7 @@ type PingReply struct {
 
 func (x *PingReply) Reset() {
 	*x = PingReply{}
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1252,7 +1323,7 @@ func (x *PingReply) String() string {
 func (*PingReply) ProtoMessage() {}
 
 func (x *PingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1265,7 +1336,7 @@ func (x *PingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingReply.ProtoReflect.Descriptor instead.
 func (*PingReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{17}
+	return file_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PingReply) GetHost() string {
@@ -1295,7 +1366,7 @@ type TerminalUp struct {
 
 func (x *TerminalUp) Reset() {
 	*x = TerminalUp{}
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1378,7 @@ func (x *TerminalUp) String() string {
 func (*TerminalUp) ProtoMessage() {}
 
 func (x *TerminalUp) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1391,7 @@ func (x *TerminalUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalUp.ProtoReflect.Descriptor instead.
 func (*TerminalUp) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{18}
+	return file_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TerminalUp) GetJob() string {
@@ -1355,7 +1426,7 @@ type TerminalDown struct {
 
 func (x *TerminalDown) Reset() {
 	*x = TerminalDown{}
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1367,7 +1438,7 @@ func (x *TerminalDown) String() string {
 func (*TerminalDown) ProtoMessage() {}
 
 func (x *TerminalDown) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1380,7 +1451,7 @@ func (x *TerminalDown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalDown.ProtoReflect.Descriptor instead.
 func (*TerminalDown) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{19}
+	return file_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TerminalDown) GetFrame() *Frame {
@@ -1390,7 +1461,7 @@ func (x *TerminalDown) GetFrame() *Frame {
 	return nil
 }
 
-// A Frame is a piece of a session. Bytes are numbered from its beginning, so that whoever
+// A Frame is a piece of a session. The output of one at pipes is joined as transport/streams does. Bytes are numbered from its beginning, so that whoever
 // was cut off goes on where he was, by way of another replica.
 type Frame struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1403,7 +1474,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1415,7 +1486,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1428,7 +1499,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{20}
+	return file_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Frame) GetKind() FrameKind {
@@ -1467,7 +1538,7 @@ type SetHooksRequest struct {
 
 func (x *SetHooksRequest) Reset() {
 	*x = SetHooksRequest{}
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1479,7 +1550,7 @@ func (x *SetHooksRequest) String() string {
 func (*SetHooksRequest) ProtoMessage() {}
 
 func (x *SetHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1492,7 +1563,7 @@ func (x *SetHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetHooksRequest.ProtoReflect.Descriptor instead.
 func (*SetHooksRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{21}
+	return file_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SetHooksRequest) GetEpoch() uint64 {
@@ -1557,7 +1628,7 @@ type Hook struct {
 
 func (x *Hook) Reset() {
 	*x = Hook{}
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1569,7 +1640,7 @@ func (x *Hook) String() string {
 func (*Hook) ProtoMessage() {}
 
 func (x *Hook) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1582,7 +1653,7 @@ func (x *Hook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hook.ProtoReflect.Descriptor instead.
 func (*Hook) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{22}
+	return file_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Hook) GetName() string {
@@ -1631,7 +1702,7 @@ type ResourceDefinition struct {
 
 func (x *ResourceDefinition) Reset() {
 	*x = ResourceDefinition{}
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1643,7 +1714,7 @@ func (x *ResourceDefinition) String() string {
 func (*ResourceDefinition) ProtoMessage() {}
 
 func (x *ResourceDefinition) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1656,7 +1727,7 @@ func (x *ResourceDefinition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceDefinition.ProtoReflect.Descriptor instead.
 func (*ResourceDefinition) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{23}
+	return file_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ResourceDefinition) GetName() string {
@@ -1690,7 +1761,7 @@ type HookFile struct {
 
 func (x *HookFile) Reset() {
 	*x = HookFile{}
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1773,7 @@ func (x *HookFile) String() string {
 func (*HookFile) ProtoMessage() {}
 
 func (x *HookFile) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1786,7 @@ func (x *HookFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookFile.ProtoReflect.Descriptor instead.
 func (*HookFile) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{24}
+	return file_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *HookFile) GetSum() string {
@@ -1743,7 +1814,7 @@ type SetHooksReply struct {
 
 func (x *SetHooksReply) Reset() {
 	*x = SetHooksReply{}
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +1826,7 @@ func (x *SetHooksReply) String() string {
 func (*SetHooksReply) ProtoMessage() {}
 
 func (x *SetHooksReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +1839,7 @@ func (x *SetHooksReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetHooksReply.ProtoReflect.Descriptor instead.
 func (*SetHooksReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{25}
+	return file_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SetHooksReply) GetMissing() []string {
@@ -1802,7 +1873,12 @@ const file_agent_proto_rawDesc = "" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\bR\x05error\x12\x16\n" +
-	"\x06offset\x18\x04 \x01(\x03R\x06offset\"9\n" +
+	"\x06offset\x18\x04 \x01(\x03R\x06offset\"o\n" +
+	"\x10FollowRunRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x16\n" +
+	"\x06output\x18\x03 \x01(\x03R\x06output\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\x03R\x05error\"9\n" +
 	"\rEndMomRequest\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\"\r\n" +
@@ -1921,7 +1997,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x18RELEASE_STEP_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12RELEASE_STEP_ASKED\x10\x01\x12\x15\n" +
 	"\x11RELEASE_STEP_DONE\x10\x02\x12\x1a\n" +
-	"\x16RELEASE_STEP_WITHDRAWN\x10\x03*\x9c\x02\n" +
+	"\x16RELEASE_STEP_WITHDRAWN\x10\x03*\xb6\x02\n" +
 	"\tFrameKind\x12\x1a\n" +
 	"\x16FRAME_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11FRAME_KIND_ATTACH\x10\x01\x12\x14\n" +
@@ -1935,13 +2011,15 @@ const file_agent_proto_rawDesc = "" +
 	"\x10FRAME_KIND_TAKEN\x10\t\x12\x12\n" +
 	"\x0eFRAME_KIND_END\x10\n" +
 	"\x12\x16\n" +
-	"\x12FRAME_KIND_DISPLAY\x10\v2\x82\x03\n" +
+	"\x12FRAME_KIND_DISPLAY\x10\v\x12\x18\n" +
+	"\x14FRAME_KIND_INPUT_END\x10\f2\xc8\x03\n" +
 	"\x05Agent\x12?\n" +
 	"\aDeliver\x12\x1a.rampart.v1.DeliverRequest\x1a\x18.rampart.v1.DeliverReply\x126\n" +
 	"\x04Ping\x12\x17.rampart.v1.PingRequest\x1a\x15.rampart.v1.PingReply\x12B\n" +
 	"\bSetHooks\x12\x1b.rampart.v1.SetHooksRequest\x1a\x19.rampart.v1.SetHooksReply\x12@\n" +
 	"\bTerminal\x12\x16.rampart.v1.TerminalUp\x1a\x18.rampart.v1.TerminalDown(\x010\x01\x12<\n" +
-	"\aPeekRun\x12\x1a.rampart.v1.PeekRunRequest\x1a\x15.rampart.v1.PeekReply\x12<\n" +
+	"\aPeekRun\x12\x1a.rampart.v1.PeekRunRequest\x1a\x15.rampart.v1.PeekReply\x12D\n" +
+	"\tFollowRun\x12\x1c.rampart.v1.FollowRunRequest\x1a\x17.rampart.v1.OutputPiece0\x01\x12<\n" +
 	"\x06EndMom\x12\x19.rampart.v1.EndMomRequest\x1a\x17.rampart.v1.EndMomReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
@@ -1957,85 +2035,89 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_agent_proto_goTypes = []any{
 	(ReleaseStep)(0),           // 0: rampart.v1.ReleaseStep
 	(FrameKind)(0),             // 1: rampart.v1.FrameKind
 	(*PeekRunRequest)(nil),     // 2: rampart.v1.PeekRunRequest
-	(*EndMomRequest)(nil),      // 3: rampart.v1.EndMomRequest
-	(*EndMomReply)(nil),        // 4: rampart.v1.EndMomReply
-	(*DeliverRequest)(nil),     // 5: rampart.v1.DeliverRequest
-	(*DeliverReply)(nil),       // 6: rampart.v1.DeliverReply
-	(*Order)(nil),              // 7: rampart.v1.Order
-	(*RunJob)(nil),             // 8: rampart.v1.RunJob
-	(*Restart)(nil),            // 9: rampart.v1.Restart
-	(*CheckpointJob)(nil),      // 10: rampart.v1.CheckpointJob
-	(*SignalJob)(nil),          // 11: rampart.v1.SignalJob
-	(*KillJob)(nil),            // 12: rampart.v1.KillJob
-	(*ForgetJob)(nil),          // 13: rampart.v1.ForgetJob
-	(*AlterJob)(nil),           // 14: rampart.v1.AlterJob
-	(*MessageJob)(nil),         // 15: rampart.v1.MessageJob
-	(*ReleaseNodes)(nil),       // 16: rampart.v1.ReleaseNodes
-	(*Answer)(nil),             // 17: rampart.v1.Answer
-	(*PingRequest)(nil),        // 18: rampart.v1.PingRequest
-	(*PingReply)(nil),          // 19: rampart.v1.PingReply
-	(*TerminalUp)(nil),         // 20: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),       // 21: rampart.v1.TerminalDown
-	(*Frame)(nil),              // 22: rampart.v1.Frame
-	(*SetHooksRequest)(nil),    // 23: rampart.v1.SetHooksRequest
-	(*Hook)(nil),               // 24: rampart.v1.Hook
-	(*ResourceDefinition)(nil), // 25: rampart.v1.ResourceDefinition
-	(*HookFile)(nil),           // 26: rampart.v1.HookFile
-	(*SetHooksReply)(nil),      // 27: rampart.v1.SetHooksReply
-	(*Attribute)(nil),          // 28: rampart.v1.Attribute
-	(*RunHost)(nil),            // 29: rampart.v1.RunHost
-	(*Account)(nil),            // 30: rampart.v1.Account
-	(*Refusal)(nil),            // 31: rampart.v1.Refusal
-	(*PeekReply)(nil),          // 32: rampart.v1.PeekReply
+	(*FollowRunRequest)(nil),   // 3: rampart.v1.FollowRunRequest
+	(*EndMomRequest)(nil),      // 4: rampart.v1.EndMomRequest
+	(*EndMomReply)(nil),        // 5: rampart.v1.EndMomReply
+	(*DeliverRequest)(nil),     // 6: rampart.v1.DeliverRequest
+	(*DeliverReply)(nil),       // 7: rampart.v1.DeliverReply
+	(*Order)(nil),              // 8: rampart.v1.Order
+	(*RunJob)(nil),             // 9: rampart.v1.RunJob
+	(*Restart)(nil),            // 10: rampart.v1.Restart
+	(*CheckpointJob)(nil),      // 11: rampart.v1.CheckpointJob
+	(*SignalJob)(nil),          // 12: rampart.v1.SignalJob
+	(*KillJob)(nil),            // 13: rampart.v1.KillJob
+	(*ForgetJob)(nil),          // 14: rampart.v1.ForgetJob
+	(*AlterJob)(nil),           // 15: rampart.v1.AlterJob
+	(*MessageJob)(nil),         // 16: rampart.v1.MessageJob
+	(*ReleaseNodes)(nil),       // 17: rampart.v1.ReleaseNodes
+	(*Answer)(nil),             // 18: rampart.v1.Answer
+	(*PingRequest)(nil),        // 19: rampart.v1.PingRequest
+	(*PingReply)(nil),          // 20: rampart.v1.PingReply
+	(*TerminalUp)(nil),         // 21: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),       // 22: rampart.v1.TerminalDown
+	(*Frame)(nil),              // 23: rampart.v1.Frame
+	(*SetHooksRequest)(nil),    // 24: rampart.v1.SetHooksRequest
+	(*Hook)(nil),               // 25: rampart.v1.Hook
+	(*ResourceDefinition)(nil), // 26: rampart.v1.ResourceDefinition
+	(*HookFile)(nil),           // 27: rampart.v1.HookFile
+	(*SetHooksReply)(nil),      // 28: rampart.v1.SetHooksReply
+	(*Attribute)(nil),          // 29: rampart.v1.Attribute
+	(*RunHost)(nil),            // 30: rampart.v1.RunHost
+	(*Account)(nil),            // 31: rampart.v1.Account
+	(*Refusal)(nil),            // 32: rampart.v1.Refusal
+	(*PeekReply)(nil),          // 33: rampart.v1.PeekReply
+	(*OutputPiece)(nil),        // 34: rampart.v1.OutputPiece
 }
 var file_agent_proto_depIdxs = []int32{
-	7,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
-	17, // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
-	8,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
-	11, // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
-	12, // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
-	13, // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
-	14, // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
-	15, // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
-	16, // 8: rampart.v1.Order.release:type_name -> rampart.v1.ReleaseNodes
-	10, // 9: rampart.v1.Order.checkpoint:type_name -> rampart.v1.CheckpointJob
-	28, // 10: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
-	29, // 11: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
-	9,  // 12: rampart.v1.RunJob.restart:type_name -> rampart.v1.Restart
-	30, // 13: rampart.v1.RunJob.account:type_name -> rampart.v1.Account
-	28, // 14: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
+	8,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
+	18, // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
+	9,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
+	12, // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
+	13, // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
+	14, // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
+	15, // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
+	16, // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
+	17, // 8: rampart.v1.Order.release:type_name -> rampart.v1.ReleaseNodes
+	11, // 9: rampart.v1.Order.checkpoint:type_name -> rampart.v1.CheckpointJob
+	29, // 10: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
+	30, // 11: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
+	10, // 12: rampart.v1.RunJob.restart:type_name -> rampart.v1.Restart
+	31, // 13: rampart.v1.RunJob.account:type_name -> rampart.v1.Account
+	29, // 14: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
 	0,  // 15: rampart.v1.ReleaseNodes.step:type_name -> rampart.v1.ReleaseStep
-	28, // 16: rampart.v1.ReleaseNodes.attributes:type_name -> rampart.v1.Attribute
-	29, // 17: rampart.v1.ReleaseNodes.hosts:type_name -> rampart.v1.RunHost
-	31, // 18: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
-	28, // 19: rampart.v1.Answer.used:type_name -> rampart.v1.Attribute
-	28, // 20: rampart.v1.Answer.present:type_name -> rampart.v1.Attribute
-	22, // 21: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
-	22, // 22: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
+	29, // 16: rampart.v1.ReleaseNodes.attributes:type_name -> rampart.v1.Attribute
+	30, // 17: rampart.v1.ReleaseNodes.hosts:type_name -> rampart.v1.RunHost
+	32, // 18: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
+	29, // 19: rampart.v1.Answer.used:type_name -> rampart.v1.Attribute
+	29, // 20: rampart.v1.Answer.present:type_name -> rampart.v1.Attribute
+	23, // 21: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
+	23, // 22: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
 	1,  // 23: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
-	24, // 24: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
-	25, // 25: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
-	26, // 26: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
-	28, // 27: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
-	5,  // 28: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
-	18, // 29: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
-	23, // 30: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
-	20, // 31: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
+	25, // 24: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
+	26, // 25: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
+	27, // 26: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
+	29, // 27: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
+	6,  // 28: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
+	19, // 29: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
+	24, // 30: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
+	21, // 31: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
 	2,  // 32: rampart.v1.Agent.PeekRun:input_type -> rampart.v1.PeekRunRequest
-	3,  // 33: rampart.v1.Agent.EndMom:input_type -> rampart.v1.EndMomRequest
-	6,  // 34: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
-	19, // 35: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
-	27, // 36: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
-	21, // 37: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
-	32, // 38: rampart.v1.Agent.PeekRun:output_type -> rampart.v1.PeekReply
-	4,  // 39: rampart.v1.Agent.EndMom:output_type -> rampart.v1.EndMomReply
-	34, // [34:40] is the sub-list for method output_type
-	28, // [28:34] is the sub-list for method input_type
+	3,  // 33: rampart.v1.Agent.FollowRun:input_type -> rampart.v1.FollowRunRequest
+	4,  // 34: rampart.v1.Agent.EndMom:input_type -> rampart.v1.EndMomRequest
+	7,  // 35: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
+	20, // 36: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
+	28, // 37: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
+	22, // 38: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
+	33, // 39: rampart.v1.Agent.PeekRun:output_type -> rampart.v1.PeekReply
+	34, // 40: rampart.v1.Agent.FollowRun:output_type -> rampart.v1.OutputPiece
+	5,  // 41: rampart.v1.Agent.EndMom:output_type -> rampart.v1.EndMomReply
+	35, // [35:42] is the sub-list for method output_type
+	28, // [28:35] is the sub-list for method input_type
 	28, // [28:28] is the sub-list for extension type_name
 	28, // [28:28] is the sub-list for extension extendee
 	0,  // [0:28] is the sub-list for field type_name
@@ -2048,7 +2130,7 @@ func file_agent_proto_init() {
 	}
 	file_common_proto_init()
 	file_sister_proto_init()
-	file_agent_proto_msgTypes[5].OneofWrappers = []any{
+	file_agent_proto_msgTypes[6].OneofWrappers = []any{
 		(*Order_Run)(nil),
 		(*Order_Signal)(nil),
 		(*Order_Kill)(nil),
@@ -2064,7 +2146,7 @@ func file_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1577,6 +1577,66 @@ func (x *PeekRequest) GetOffset() int64 {
 	return 0
 }
 
+type FollowOutputRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Output        int64                  `protobuf:"varint,2,opt,name=output,proto3" json:"output,omitempty"` // the first byte that is wanted of standard output
+	Error         int64                  `protobuf:"varint,3,opt,name=error,proto3" json:"error,omitempty"`   // of standard error
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FollowOutputRequest) Reset() {
+	*x = FollowOutputRequest{}
+	mi := &file_batch_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FollowOutputRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FollowOutputRequest) ProtoMessage() {}
+
+func (x *FollowOutputRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FollowOutputRequest.ProtoReflect.Descriptor instead.
+func (*FollowOutputRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *FollowOutputRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *FollowOutputRequest) GetOutput() int64 {
+	if x != nil {
+		return x.Output
+	}
+	return 0
+}
+
+func (x *FollowOutputRequest) GetError() int64 {
+	if x != nil {
+		return x.Error
+	}
+	return 0
+}
+
 type ReserveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// reserve_start and reserve_end in seconds since the epoch, reserve_duration in seconds; interactive is the wait
@@ -1590,7 +1650,7 @@ type ReserveRequest struct {
 
 func (x *ReserveRequest) Reset() {
 	*x = ReserveRequest{}
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1662,7 @@ func (x *ReserveRequest) String() string {
 func (*ReserveRequest) ProtoMessage() {}
 
 func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,7 +1675,7 @@ func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveRequest.ProtoReflect.Descriptor instead.
 func (*ReserveRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{27}
+	return file_batch_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ReserveRequest) GetAttributes() []*Attribute {
@@ -1642,7 +1702,7 @@ type ReserveReply struct {
 
 func (x *ReserveReply) Reset() {
 	*x = ReserveReply{}
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1654,7 +1714,7 @@ func (x *ReserveReply) String() string {
 func (*ReserveReply) ProtoMessage() {}
 
 func (x *ReserveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1667,7 +1727,7 @@ func (x *ReserveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveReply.ProtoReflect.Descriptor instead.
 func (*ReserveReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{28}
+	return file_batch_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReserveReply) GetReservation() string {
@@ -1695,7 +1755,7 @@ type AlterReservationRequest struct {
 
 func (x *AlterReservationRequest) Reset() {
 	*x = AlterReservationRequest{}
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1707,7 +1767,7 @@ func (x *AlterReservationRequest) String() string {
 func (*AlterReservationRequest) ProtoMessage() {}
 
 func (x *AlterReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1720,7 +1780,7 @@ func (x *AlterReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterReservationRequest.ProtoReflect.Descriptor instead.
 func (*AlterReservationRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{29}
+	return file_batch_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AlterReservationRequest) GetReservation() string {
@@ -1753,7 +1813,7 @@ type AlterReservationReply struct {
 
 func (x *AlterReservationReply) Reset() {
 	*x = AlterReservationReply{}
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1765,7 +1825,7 @@ func (x *AlterReservationReply) String() string {
 func (*AlterReservationReply) ProtoMessage() {}
 
 func (x *AlterReservationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1778,7 +1838,7 @@ func (x *AlterReservationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterReservationReply.ProtoReflect.Descriptor instead.
 func (*AlterReservationReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{30}
+	return file_batch_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AlterReservationReply) GetOutcome() ReservationOutcome {
@@ -1797,7 +1857,7 @@ type DeleteReservationRequest struct {
 
 func (x *DeleteReservationRequest) Reset() {
 	*x = DeleteReservationRequest{}
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +1869,7 @@ func (x *DeleteReservationRequest) String() string {
 func (*DeleteReservationRequest) ProtoMessage() {}
 
 func (x *DeleteReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +1882,7 @@ func (x *DeleteReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteReservationRequest.ProtoReflect.Descriptor instead.
 func (*DeleteReservationRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{31}
+	return file_batch_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DeleteReservationRequest) GetReservation() string {
@@ -1840,7 +1900,7 @@ type DeleteReservationReply struct {
 
 func (x *DeleteReservationReply) Reset() {
 	*x = DeleteReservationReply{}
-	mi := &file_batch_proto_msgTypes[32]
+	mi := &file_batch_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1852,7 +1912,7 @@ func (x *DeleteReservationReply) String() string {
 func (*DeleteReservationReply) ProtoMessage() {}
 
 func (x *DeleteReservationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[32]
+	mi := &file_batch_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1865,7 +1925,7 @@ func (x *DeleteReservationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteReservationReply.ProtoReflect.Descriptor instead.
 func (*DeleteReservationReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{32}
+	return file_batch_proto_rawDescGZIP(), []int{33}
 }
 
 type ManageRequest struct {
@@ -1880,7 +1940,7 @@ type ManageRequest struct {
 
 func (x *ManageRequest) Reset() {
 	*x = ManageRequest{}
-	mi := &file_batch_proto_msgTypes[33]
+	mi := &file_batch_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +1952,7 @@ func (x *ManageRequest) String() string {
 func (*ManageRequest) ProtoMessage() {}
 
 func (x *ManageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[33]
+	mi := &file_batch_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +1965,7 @@ func (x *ManageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageRequest.ProtoReflect.Descriptor instead.
 func (*ManageRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{33}
+	return file_batch_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ManageRequest) GetVerb() Verb {
@@ -1944,7 +2004,7 @@ type ManageReply struct {
 
 func (x *ManageReply) Reset() {
 	*x = ManageReply{}
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1956,7 +2016,7 @@ func (x *ManageReply) String() string {
 func (*ManageReply) ProtoMessage() {}
 
 func (x *ManageReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,7 +2029,7 @@ func (x *ManageReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageReply.ProtoReflect.Descriptor instead.
 func (*ManageReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{34}
+	return file_batch_proto_rawDescGZIP(), []int{35}
 }
 
 type ImportHookRequest struct {
@@ -1985,7 +2045,7 @@ type ImportHookRequest struct {
 
 func (x *ImportHookRequest) Reset() {
 	*x = ImportHookRequest{}
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1997,7 +2057,7 @@ func (x *ImportHookRequest) String() string {
 func (*ImportHookRequest) ProtoMessage() {}
 
 func (x *ImportHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2010,7 +2070,7 @@ func (x *ImportHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportHookRequest.ProtoReflect.Descriptor instead.
 func (*ImportHookRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{35}
+	return file_batch_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ImportHookRequest) GetHook() string {
@@ -2057,7 +2117,7 @@ type ImportHookReply struct {
 
 func (x *ImportHookReply) Reset() {
 	*x = ImportHookReply{}
-	mi := &file_batch_proto_msgTypes[36]
+	mi := &file_batch_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2069,7 +2129,7 @@ func (x *ImportHookReply) String() string {
 func (*ImportHookReply) ProtoMessage() {}
 
 func (x *ImportHookReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[36]
+	mi := &file_batch_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2082,7 +2142,7 @@ func (x *ImportHookReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportHookReply.ProtoReflect.Descriptor instead.
 func (*ImportHookReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{36}
+	return file_batch_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ImportHookReply) GetOverwritten() bool {
@@ -2101,7 +2161,7 @@ type ConfigureRequest struct {
 
 func (x *ConfigureRequest) Reset() {
 	*x = ConfigureRequest{}
-	mi := &file_batch_proto_msgTypes[37]
+	mi := &file_batch_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2113,7 +2173,7 @@ func (x *ConfigureRequest) String() string {
 func (*ConfigureRequest) ProtoMessage() {}
 
 func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[37]
+	mi := &file_batch_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2126,7 +2186,7 @@ func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{37}
+	return file_batch_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ConfigureRequest) GetCheck() bool {
@@ -2146,7 +2206,7 @@ type ConfigureReply struct {
 
 func (x *ConfigureReply) Reset() {
 	*x = ConfigureReply{}
-	mi := &file_batch_proto_msgTypes[38]
+	mi := &file_batch_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2158,7 +2218,7 @@ func (x *ConfigureReply) String() string {
 func (*ConfigureReply) ProtoMessage() {}
 
 func (x *ConfigureReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[38]
+	mi := &file_batch_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2171,7 +2231,7 @@ func (x *ConfigureReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureReply.ProtoReflect.Descriptor instead.
 func (*ConfigureReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{38}
+	return file_batch_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ConfigureReply) GetMessages() []string {
@@ -2196,7 +2256,7 @@ type ConfigurationRequest struct {
 
 func (x *ConfigurationRequest) Reset() {
 	*x = ConfigurationRequest{}
-	mi := &file_batch_proto_msgTypes[39]
+	mi := &file_batch_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2208,7 +2268,7 @@ func (x *ConfigurationRequest) String() string {
 func (*ConfigurationRequest) ProtoMessage() {}
 
 func (x *ConfigurationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[39]
+	mi := &file_batch_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2221,7 +2281,7 @@ func (x *ConfigurationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationRequest.ProtoReflect.Descriptor instead.
 func (*ConfigurationRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{39}
+	return file_batch_proto_rawDescGZIP(), []int{40}
 }
 
 type ConfigurationReply struct {
@@ -2233,7 +2293,7 @@ type ConfigurationReply struct {
 
 func (x *ConfigurationReply) Reset() {
 	*x = ConfigurationReply{}
-	mi := &file_batch_proto_msgTypes[40]
+	mi := &file_batch_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2245,7 +2305,7 @@ func (x *ConfigurationReply) String() string {
 func (*ConfigurationReply) ProtoMessage() {}
 
 func (x *ConfigurationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[40]
+	mi := &file_batch_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2258,7 +2318,7 @@ func (x *ConfigurationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationReply.ProtoReflect.Descriptor instead.
 func (*ConfigurationReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{40}
+	return file_batch_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ConfigurationReply) GetFiles() []*ConfigurationFile {
@@ -2278,7 +2338,7 @@ type ConfigurationFile struct {
 
 func (x *ConfigurationFile) Reset() {
 	*x = ConfigurationFile{}
-	mi := &file_batch_proto_msgTypes[41]
+	mi := &file_batch_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2290,7 +2350,7 @@ func (x *ConfigurationFile) String() string {
 func (*ConfigurationFile) ProtoMessage() {}
 
 func (x *ConfigurationFile) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[41]
+	mi := &file_batch_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2303,7 +2363,7 @@ func (x *ConfigurationFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationFile.ProtoReflect.Descriptor instead.
 func (*ConfigurationFile) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{41}
+	return file_batch_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ConfigurationFile) GetName() string {
@@ -2331,7 +2391,7 @@ type ExportHookRequest struct {
 
 func (x *ExportHookRequest) Reset() {
 	*x = ExportHookRequest{}
-	mi := &file_batch_proto_msgTypes[42]
+	mi := &file_batch_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2343,7 +2403,7 @@ func (x *ExportHookRequest) String() string {
 func (*ExportHookRequest) ProtoMessage() {}
 
 func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[42]
+	mi := &file_batch_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2356,7 +2416,7 @@ func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookRequest.ProtoReflect.Descriptor instead.
 func (*ExportHookRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{42}
+	return file_batch_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ExportHookRequest) GetHook() string {
@@ -2389,7 +2449,7 @@ type ExportHookReply struct {
 
 func (x *ExportHookReply) Reset() {
 	*x = ExportHookReply{}
-	mi := &file_batch_proto_msgTypes[43]
+	mi := &file_batch_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2401,7 +2461,7 @@ func (x *ExportHookReply) String() string {
 func (*ExportHookReply) ProtoMessage() {}
 
 func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[43]
+	mi := &file_batch_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2414,7 +2474,7 @@ func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookReply.ProtoReflect.Descriptor instead.
 func (*ExportHookReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{43}
+	return file_batch_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ExportHookReply) GetContent() []byte {
@@ -2442,7 +2502,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_batch_proto_msgTypes[44]
+	mi := &file_batch_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2514,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[44]
+	mi := &file_batch_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2527,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{44}
+	return file_batch_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListRequest) GetKind() ObjectKind {
@@ -2553,7 +2613,7 @@ type Criterion struct {
 
 func (x *Criterion) Reset() {
 	*x = Criterion{}
-	mi := &file_batch_proto_msgTypes[45]
+	mi := &file_batch_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2565,7 +2625,7 @@ func (x *Criterion) String() string {
 func (*Criterion) ProtoMessage() {}
 
 func (x *Criterion) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[45]
+	mi := &file_batch_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2578,7 +2638,7 @@ func (x *Criterion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Criterion.ProtoReflect.Descriptor instead.
 func (*Criterion) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{45}
+	return file_batch_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Criterion) GetName() string {
@@ -2620,7 +2680,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_batch_proto_msgTypes[46]
+	mi := &file_batch_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2632,7 +2692,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[46]
+	mi := &file_batch_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2645,7 +2705,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{46}
+	return file_batch_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListReply) GetHeader() *ListHeader {
@@ -2675,7 +2735,7 @@ type ListHeader struct {
 
 func (x *ListHeader) Reset() {
 	*x = ListHeader{}
-	mi := &file_batch_proto_msgTypes[47]
+	mi := &file_batch_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2687,7 +2747,7 @@ func (x *ListHeader) String() string {
 func (*ListHeader) ProtoMessage() {}
 
 func (x *ListHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[47]
+	mi := &file_batch_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2700,7 +2760,7 @@ func (x *ListHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHeader.ProtoReflect.Descriptor instead.
 func (*ListHeader) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{47}
+	return file_batch_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ListHeader) GetServer() string {
@@ -2750,7 +2810,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_batch_proto_msgTypes[48]
+	mi := &file_batch_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2762,7 +2822,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[48]
+	mi := &file_batch_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2775,7 +2835,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{48}
+	return file_batch_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Object) GetName() string {
@@ -2818,7 +2878,7 @@ type Occurrence struct {
 
 func (x *Occurrence) Reset() {
 	*x = Occurrence{}
-	mi := &file_batch_proto_msgTypes[49]
+	mi := &file_batch_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2830,7 +2890,7 @@ func (x *Occurrence) String() string {
 func (*Occurrence) ProtoMessage() {}
 
 func (x *Occurrence) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[49]
+	mi := &file_batch_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2843,7 +2903,7 @@ func (x *Occurrence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Occurrence.ProtoReflect.Descriptor instead.
 func (*Occurrence) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{49}
+	return file_batch_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Occurrence) GetStart() int64 {
@@ -2880,7 +2940,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_batch_proto_msgTypes[50]
+	mi := &file_batch_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2892,7 +2952,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[50]
+	mi := &file_batch_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2905,7 +2965,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{50}
+	return file_batch_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *WatchRequest) GetNames() []string {
@@ -2957,7 +3017,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_batch_proto_msgTypes[51]
+	mi := &file_batch_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2969,7 +3029,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[51]
+	mi := &file_batch_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2982,7 +3042,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{51}
+	return file_batch_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *WatchReply) GetHeader() *ListHeader {
@@ -3041,7 +3101,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_batch_proto_msgTypes[52]
+	mi := &file_batch_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3053,7 +3113,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[52]
+	mi := &file_batch_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3066,7 +3126,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{52}
+	return file_batch_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Gone) GetName() string {
@@ -3112,7 +3172,7 @@ type LoadRequest struct {
 
 func (x *LoadRequest) Reset() {
 	*x = LoadRequest{}
-	mi := &file_batch_proto_msgTypes[53]
+	mi := &file_batch_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3124,7 +3184,7 @@ func (x *LoadRequest) String() string {
 func (*LoadRequest) ProtoMessage() {}
 
 func (x *LoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[53]
+	mi := &file_batch_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3137,7 +3197,7 @@ func (x *LoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadRequest.ProtoReflect.Descriptor instead.
 func (*LoadRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{53}
+	return file_batch_proto_rawDescGZIP(), []int{54}
 }
 
 type LoadReply struct {
@@ -3149,7 +3209,7 @@ type LoadReply struct {
 
 func (x *LoadReply) Reset() {
 	*x = LoadReply{}
-	mi := &file_batch_proto_msgTypes[54]
+	mi := &file_batch_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3161,7 +3221,7 @@ func (x *LoadReply) String() string {
 func (*LoadReply) ProtoMessage() {}
 
 func (x *LoadReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[54]
+	mi := &file_batch_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3174,7 +3234,7 @@ func (x *LoadReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReply.ProtoReflect.Descriptor instead.
 func (*LoadReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{54}
+	return file_batch_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *LoadReply) GetHosts() []*HostLoad {
@@ -3195,7 +3255,7 @@ type HostLoad struct {
 
 func (x *HostLoad) Reset() {
 	*x = HostLoad{}
-	mi := &file_batch_proto_msgTypes[55]
+	mi := &file_batch_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3207,7 +3267,7 @@ func (x *HostLoad) String() string {
 func (*HostLoad) ProtoMessage() {}
 
 func (x *HostLoad) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[55]
+	mi := &file_batch_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3220,7 +3280,7 @@ func (x *HostLoad) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostLoad.ProtoReflect.Descriptor instead.
 func (*HostLoad) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{55}
+	return file_batch_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *HostLoad) GetHost() string {
@@ -3246,7 +3306,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_batch_proto_msgTypes[56]
+	mi := &file_batch_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3258,7 +3318,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[56]
+	mi := &file_batch_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3271,7 +3331,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{56}
+	return file_batch_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ExplainRequest) GetJob() string {
@@ -3296,7 +3356,7 @@ type ExplainReply struct {
 
 func (x *ExplainReply) Reset() {
 	*x = ExplainReply{}
-	mi := &file_batch_proto_msgTypes[57]
+	mi := &file_batch_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3308,7 +3368,7 @@ func (x *ExplainReply) String() string {
 func (*ExplainReply) ProtoMessage() {}
 
 func (x *ExplainReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[57]
+	mi := &file_batch_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3321,7 +3381,7 @@ func (x *ExplainReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReply.ProtoReflect.Descriptor instead.
 func (*ExplainReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{57}
+	return file_batch_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ExplainReply) GetJob() string {
@@ -3396,7 +3456,7 @@ type Obstacle struct {
 
 func (x *Obstacle) Reset() {
 	*x = Obstacle{}
-	mi := &file_batch_proto_msgTypes[58]
+	mi := &file_batch_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3408,7 +3468,7 @@ func (x *Obstacle) String() string {
 func (*Obstacle) ProtoMessage() {}
 
 func (x *Obstacle) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[58]
+	mi := &file_batch_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3421,7 +3481,7 @@ func (x *Obstacle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle.ProtoReflect.Descriptor instead.
 func (*Obstacle) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{58}
+	return file_batch_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Obstacle) GetReason() string {
@@ -3537,7 +3597,7 @@ type Obstacle_Nearest struct {
 
 func (x *Obstacle_Nearest) Reset() {
 	*x = Obstacle_Nearest{}
-	mi := &file_batch_proto_msgTypes[59]
+	mi := &file_batch_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3549,7 +3609,7 @@ func (x *Obstacle_Nearest) String() string {
 func (*Obstacle_Nearest) ProtoMessage() {}
 
 func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[59]
+	mi := &file_batch_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3562,7 +3622,7 @@ func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Nearest.ProtoReflect.Descriptor instead.
 func (*Obstacle_Nearest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{58, 0}
+	return file_batch_proto_rawDescGZIP(), []int{59, 0}
 }
 
 func (x *Obstacle_Nearest) GetVnodes() []string {
@@ -3619,7 +3679,7 @@ type Obstacle_Lack struct {
 
 func (x *Obstacle_Lack) Reset() {
 	*x = Obstacle_Lack{}
-	mi := &file_batch_proto_msgTypes[60]
+	mi := &file_batch_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3631,7 +3691,7 @@ func (x *Obstacle_Lack) String() string {
 func (*Obstacle_Lack) ProtoMessage() {}
 
 func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[60]
+	mi := &file_batch_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3644,7 +3704,7 @@ func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Lack.ProtoReflect.Descriptor instead.
 func (*Obstacle_Lack) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{58, 1}
+	return file_batch_proto_rawDescGZIP(), []int{59, 1}
 }
 
 func (x *Obstacle_Lack) GetResource() string {
@@ -3690,7 +3750,7 @@ type Obstacle_Hold struct {
 
 func (x *Obstacle_Hold) Reset() {
 	*x = Obstacle_Hold{}
-	mi := &file_batch_proto_msgTypes[61]
+	mi := &file_batch_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3702,7 +3762,7 @@ func (x *Obstacle_Hold) String() string {
 func (*Obstacle_Hold) ProtoMessage() {}
 
 func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[61]
+	mi := &file_batch_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3715,7 +3775,7 @@ func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Hold.ProtoReflect.Descriptor instead.
 func (*Obstacle_Hold) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{58, 2}
+	return file_batch_proto_rawDescGZIP(), []int{59, 2}
 }
 
 func (x *Obstacle_Hold) GetKind() string {
@@ -3851,7 +3911,11 @@ const file_batch_proto_rawDesc = "" +
 	"\vPeekRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\bR\x05error\x12\x16\n" +
-	"\x06offset\x18\x03 \x01(\x03R\x06offset\"]\n" +
+	"\x06offset\x18\x03 \x01(\x03R\x06offset\"U\n" +
+	"\x13FollowOutputRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x16\n" +
+	"\x06output\x18\x02 \x01(\x03R\x06output\x12\x14\n" +
+	"\x05error\x18\x03 \x01(\x03R\x05error\"]\n" +
 	"\x0eReserveRequest\x125\n" +
 	"\n" +
 	"attributes\x18\x01 \x03(\v2\x15.rampart.v1.AttributeR\n" +
@@ -4047,7 +4111,7 @@ const file_batch_proto_rawDesc = "" +
 	"\rRELATION_LESS\x10\x02\x12\x1a\n" +
 	"\x16RELATION_LESS_OR_EQUAL\x10\x03\x12\x14\n" +
 	"\x10RELATION_GREATER\x10\x04\x12\x1d\n" +
-	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xff\r\n" +
+	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xcb\x0e\n" +
 	"\x05Batch\x12<\n" +
 	"\x06Submit\x12\x19.rampart.v1.SubmitRequest\x1a\x17.rampart.v1.SubmitReply\x129\n" +
 	"\x05Alter\x12\x18.rampart.v1.AlterRequest\x1a\x16.rampart.v1.AlterReply\x126\n" +
@@ -4061,7 +4125,8 @@ const file_batch_proto_rawDesc = "" +
 	"\x04Swap\x12\x17.rampart.v1.SwapRequest\x1a\x15.rampart.v1.SwapReply\x123\n" +
 	"\x03Run\x12\x16.rampart.v1.RunRequest\x1a\x14.rampart.v1.RunReply\x12?\n" +
 	"\aMessage\x12\x1a.rampart.v1.MessageRequest\x1a\x18.rampart.v1.MessageReply\x126\n" +
-	"\x04Peek\x12\x17.rampart.v1.PeekRequest\x1a\x15.rampart.v1.PeekReply\x12?\n" +
+	"\x04Peek\x12\x17.rampart.v1.PeekRequest\x1a\x15.rampart.v1.PeekReply\x12J\n" +
+	"\fFollowOutput\x12\x1f.rampart.v1.FollowOutputRequest\x1a\x17.rampart.v1.OutputPiece0\x01\x12?\n" +
 	"\aReserve\x12\x1a.rampart.v1.ReserveRequest\x1a\x18.rampart.v1.ReserveReply\x12Z\n" +
 	"\x10AlterReservation\x12#.rampart.v1.AlterReservationRequest\x1a!.rampart.v1.AlterReservationReply\x12]\n" +
 	"\x11DeleteReservation\x12$.rampart.v1.DeleteReservationRequest\x1a\".rampart.v1.DeleteReservationReply\x12<\n" +
@@ -4092,7 +4157,7 @@ func file_batch_proto_rawDescGZIP() []byte {
 }
 
 var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_batch_proto_goTypes = []any{
 	(ReservationOutcome)(0),          // 0: rampart.v1.ReservationOutcome
 	(Verb)(0),                        // 1: rampart.v1.Verb
@@ -4125,82 +4190,84 @@ var file_batch_proto_goTypes = []any{
 	(*MessageRequest)(nil),           // 28: rampart.v1.MessageRequest
 	(*MessageReply)(nil),             // 29: rampart.v1.MessageReply
 	(*PeekRequest)(nil),              // 30: rampart.v1.PeekRequest
-	(*ReserveRequest)(nil),           // 31: rampart.v1.ReserveRequest
-	(*ReserveReply)(nil),             // 32: rampart.v1.ReserveReply
-	(*AlterReservationRequest)(nil),  // 33: rampart.v1.AlterReservationRequest
-	(*AlterReservationReply)(nil),    // 34: rampart.v1.AlterReservationReply
-	(*DeleteReservationRequest)(nil), // 35: rampart.v1.DeleteReservationRequest
-	(*DeleteReservationReply)(nil),   // 36: rampart.v1.DeleteReservationReply
-	(*ManageRequest)(nil),            // 37: rampart.v1.ManageRequest
-	(*ManageReply)(nil),              // 38: rampart.v1.ManageReply
-	(*ImportHookRequest)(nil),        // 39: rampart.v1.ImportHookRequest
-	(*ImportHookReply)(nil),          // 40: rampart.v1.ImportHookReply
-	(*ConfigureRequest)(nil),         // 41: rampart.v1.ConfigureRequest
-	(*ConfigureReply)(nil),           // 42: rampart.v1.ConfigureReply
-	(*ConfigurationRequest)(nil),     // 43: rampart.v1.ConfigurationRequest
-	(*ConfigurationReply)(nil),       // 44: rampart.v1.ConfigurationReply
-	(*ConfigurationFile)(nil),        // 45: rampart.v1.ConfigurationFile
-	(*ExportHookRequest)(nil),        // 46: rampart.v1.ExportHookRequest
-	(*ExportHookReply)(nil),          // 47: rampart.v1.ExportHookReply
-	(*ListRequest)(nil),              // 48: rampart.v1.ListRequest
-	(*Criterion)(nil),                // 49: rampart.v1.Criterion
-	(*ListReply)(nil),                // 50: rampart.v1.ListReply
-	(*ListHeader)(nil),               // 51: rampart.v1.ListHeader
-	(*Object)(nil),                   // 52: rampart.v1.Object
-	(*Occurrence)(nil),               // 53: rampart.v1.Occurrence
-	(*WatchRequest)(nil),             // 54: rampart.v1.WatchRequest
-	(*WatchReply)(nil),               // 55: rampart.v1.WatchReply
-	(*Gone)(nil),                     // 56: rampart.v1.Gone
-	(*LoadRequest)(nil),              // 57: rampart.v1.LoadRequest
-	(*LoadReply)(nil),                // 58: rampart.v1.LoadReply
-	(*HostLoad)(nil),                 // 59: rampart.v1.HostLoad
-	(*ExplainRequest)(nil),           // 60: rampart.v1.ExplainRequest
-	(*ExplainReply)(nil),             // 61: rampart.v1.ExplainReply
-	(*Obstacle)(nil),                 // 62: rampart.v1.Obstacle
-	(*Obstacle_Nearest)(nil),         // 63: rampart.v1.Obstacle.Nearest
-	(*Obstacle_Lack)(nil),            // 64: rampart.v1.Obstacle.Lack
-	(*Obstacle_Hold)(nil),            // 65: rampart.v1.Obstacle.Hold
-	(*Attribute)(nil),                // 66: rampart.v1.Attribute
-	(ObjectKind)(0),                  // 67: rampart.v1.ObjectKind
-	(*Refusal)(nil),                  // 68: rampart.v1.Refusal
-	(*LoadIndex)(nil),                // 69: rampart.v1.LoadIndex
-	(*TerminalUp)(nil),               // 70: rampart.v1.TerminalUp
-	(*PeekReply)(nil),                // 71: rampart.v1.PeekReply
-	(*TerminalDown)(nil),             // 72: rampart.v1.TerminalDown
+	(*FollowOutputRequest)(nil),      // 31: rampart.v1.FollowOutputRequest
+	(*ReserveRequest)(nil),           // 32: rampart.v1.ReserveRequest
+	(*ReserveReply)(nil),             // 33: rampart.v1.ReserveReply
+	(*AlterReservationRequest)(nil),  // 34: rampart.v1.AlterReservationRequest
+	(*AlterReservationReply)(nil),    // 35: rampart.v1.AlterReservationReply
+	(*DeleteReservationRequest)(nil), // 36: rampart.v1.DeleteReservationRequest
+	(*DeleteReservationReply)(nil),   // 37: rampart.v1.DeleteReservationReply
+	(*ManageRequest)(nil),            // 38: rampart.v1.ManageRequest
+	(*ManageReply)(nil),              // 39: rampart.v1.ManageReply
+	(*ImportHookRequest)(nil),        // 40: rampart.v1.ImportHookRequest
+	(*ImportHookReply)(nil),          // 41: rampart.v1.ImportHookReply
+	(*ConfigureRequest)(nil),         // 42: rampart.v1.ConfigureRequest
+	(*ConfigureReply)(nil),           // 43: rampart.v1.ConfigureReply
+	(*ConfigurationRequest)(nil),     // 44: rampart.v1.ConfigurationRequest
+	(*ConfigurationReply)(nil),       // 45: rampart.v1.ConfigurationReply
+	(*ConfigurationFile)(nil),        // 46: rampart.v1.ConfigurationFile
+	(*ExportHookRequest)(nil),        // 47: rampart.v1.ExportHookRequest
+	(*ExportHookReply)(nil),          // 48: rampart.v1.ExportHookReply
+	(*ListRequest)(nil),              // 49: rampart.v1.ListRequest
+	(*Criterion)(nil),                // 50: rampart.v1.Criterion
+	(*ListReply)(nil),                // 51: rampart.v1.ListReply
+	(*ListHeader)(nil),               // 52: rampart.v1.ListHeader
+	(*Object)(nil),                   // 53: rampart.v1.Object
+	(*Occurrence)(nil),               // 54: rampart.v1.Occurrence
+	(*WatchRequest)(nil),             // 55: rampart.v1.WatchRequest
+	(*WatchReply)(nil),               // 56: rampart.v1.WatchReply
+	(*Gone)(nil),                     // 57: rampart.v1.Gone
+	(*LoadRequest)(nil),              // 58: rampart.v1.LoadRequest
+	(*LoadReply)(nil),                // 59: rampart.v1.LoadReply
+	(*HostLoad)(nil),                 // 60: rampart.v1.HostLoad
+	(*ExplainRequest)(nil),           // 61: rampart.v1.ExplainRequest
+	(*ExplainReply)(nil),             // 62: rampart.v1.ExplainReply
+	(*Obstacle)(nil),                 // 63: rampart.v1.Obstacle
+	(*Obstacle_Nearest)(nil),         // 64: rampart.v1.Obstacle.Nearest
+	(*Obstacle_Lack)(nil),            // 65: rampart.v1.Obstacle.Lack
+	(*Obstacle_Hold)(nil),            // 66: rampart.v1.Obstacle.Hold
+	(*Attribute)(nil),                // 67: rampart.v1.Attribute
+	(ObjectKind)(0),                  // 68: rampart.v1.ObjectKind
+	(*Refusal)(nil),                  // 69: rampart.v1.Refusal
+	(*LoadIndex)(nil),                // 70: rampart.v1.LoadIndex
+	(*TerminalUp)(nil),               // 71: rampart.v1.TerminalUp
+	(*PeekReply)(nil),                // 72: rampart.v1.PeekReply
+	(*OutputPiece)(nil),              // 73: rampart.v1.OutputPiece
+	(*TerminalDown)(nil),             // 74: rampart.v1.TerminalDown
 }
 var file_batch_proto_depIdxs = []int32{
-	66, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	66, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
-	66, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
+	67, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	67, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	67, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
 	0,  // 3: rampart.v1.ReserveReply.outcome:type_name -> rampart.v1.ReservationOutcome
-	66, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
+	67, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
 	0,  // 5: rampart.v1.AlterReservationReply.outcome:type_name -> rampart.v1.ReservationOutcome
 	1,  // 6: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	67, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	66, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	68, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	67, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
 	2,  // 9: rampart.v1.ImportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	45, // 10: rampart.v1.ConfigurationReply.files:type_name -> rampart.v1.ConfigurationFile
+	46, // 10: rampart.v1.ConfigurationReply.files:type_name -> rampart.v1.ConfigurationFile
 	2,  // 11: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	67, // 12: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
-	49, // 13: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
+	68, // 12: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	50, // 13: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
 	3,  // 14: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
-	51, // 15: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
-	52, // 16: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	66, // 17: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	68, // 18: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
-	53, // 19: rampart.v1.Object.occurrences:type_name -> rampart.v1.Occurrence
-	51, // 20: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
-	52, // 21: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
-	56, // 22: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
-	59, // 23: rampart.v1.LoadReply.hosts:type_name -> rampart.v1.HostLoad
-	69, // 24: rampart.v1.HostLoad.indices:type_name -> rampart.v1.LoadIndex
-	66, // 25: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
-	62, // 26: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
-	65, // 27: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
-	63, // 28: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
-	65, // 29: rampart.v1.Obstacle.counted:type_name -> rampart.v1.Obstacle.Hold
-	64, // 30: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
-	65, // 31: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
+	52, // 15: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
+	53, // 16: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
+	67, // 17: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	69, // 18: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	54, // 19: rampart.v1.Object.occurrences:type_name -> rampart.v1.Occurrence
+	52, // 20: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
+	53, // 21: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
+	57, // 22: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
+	60, // 23: rampart.v1.LoadReply.hosts:type_name -> rampart.v1.HostLoad
+	70, // 24: rampart.v1.HostLoad.indices:type_name -> rampart.v1.LoadIndex
+	67, // 25: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
+	63, // 26: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
+	66, // 27: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
+	64, // 28: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
+	66, // 29: rampart.v1.Obstacle.counted:type_name -> rampart.v1.Obstacle.Hold
+	65, // 30: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
+	66, // 31: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
 	4,  // 32: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
 	8,  // 33: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
 	10, // 34: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
@@ -4214,49 +4281,51 @@ var file_batch_proto_depIdxs = []int32{
 	26, // 42: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
 	28, // 43: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
 	30, // 44: rampart.v1.Batch.Peek:input_type -> rampart.v1.PeekRequest
-	31, // 45: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
-	33, // 46: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
-	35, // 47: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
-	37, // 48: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	39, // 49: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
-	46, // 50: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
-	41, // 51: rampart.v1.Batch.Configure:input_type -> rampart.v1.ConfigureRequest
-	43, // 52: rampart.v1.Batch.Configuration:input_type -> rampart.v1.ConfigurationRequest
-	48, // 53: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	60, // 54: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
-	57, // 55: rampart.v1.Batch.Load:input_type -> rampart.v1.LoadRequest
-	6,  // 56: rampart.v1.Batch.JobScript:input_type -> rampart.v1.JobScriptRequest
-	54, // 57: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	70, // 58: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
-	5,  // 59: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	9,  // 60: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	11, // 61: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	13, // 62: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	15, // 63: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	17, // 64: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
-	19, // 65: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	21, // 66: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	23, // 67: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
-	25, // 68: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
-	27, // 69: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
-	29, // 70: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
-	71, // 71: rampart.v1.Batch.Peek:output_type -> rampart.v1.PeekReply
-	32, // 72: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
-	34, // 73: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
-	36, // 74: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
-	38, // 75: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	40, // 76: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
-	47, // 77: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
-	42, // 78: rampart.v1.Batch.Configure:output_type -> rampart.v1.ConfigureReply
-	44, // 79: rampart.v1.Batch.Configuration:output_type -> rampart.v1.ConfigurationReply
-	50, // 80: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	61, // 81: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
-	58, // 82: rampart.v1.Batch.Load:output_type -> rampart.v1.LoadReply
-	7,  // 83: rampart.v1.Batch.JobScript:output_type -> rampart.v1.JobScriptReply
-	55, // 84: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	72, // 85: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
-	59, // [59:86] is the sub-list for method output_type
-	32, // [32:59] is the sub-list for method input_type
+	31, // 45: rampart.v1.Batch.FollowOutput:input_type -> rampart.v1.FollowOutputRequest
+	32, // 46: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
+	34, // 47: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
+	36, // 48: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
+	38, // 49: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	40, // 50: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
+	47, // 51: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
+	42, // 52: rampart.v1.Batch.Configure:input_type -> rampart.v1.ConfigureRequest
+	44, // 53: rampart.v1.Batch.Configuration:input_type -> rampart.v1.ConfigurationRequest
+	49, // 54: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	61, // 55: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
+	58, // 56: rampart.v1.Batch.Load:input_type -> rampart.v1.LoadRequest
+	6,  // 57: rampart.v1.Batch.JobScript:input_type -> rampart.v1.JobScriptRequest
+	55, // 58: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	71, // 59: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
+	5,  // 60: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	9,  // 61: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	11, // 62: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	13, // 63: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	15, // 64: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	17, // 65: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
+	19, // 66: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	21, // 67: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	23, // 68: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	25, // 69: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	27, // 70: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	29, // 71: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	72, // 72: rampart.v1.Batch.Peek:output_type -> rampart.v1.PeekReply
+	73, // 73: rampart.v1.Batch.FollowOutput:output_type -> rampart.v1.OutputPiece
+	33, // 74: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
+	35, // 75: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
+	37, // 76: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
+	39, // 77: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	41, // 78: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
+	48, // 79: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
+	43, // 80: rampart.v1.Batch.Configure:output_type -> rampart.v1.ConfigureReply
+	45, // 81: rampart.v1.Batch.Configuration:output_type -> rampart.v1.ConfigurationReply
+	51, // 82: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	62, // 83: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
+	59, // 84: rampart.v1.Batch.Load:output_type -> rampart.v1.LoadReply
+	7,  // 85: rampart.v1.Batch.JobScript:output_type -> rampart.v1.JobScriptReply
+	56, // 86: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	74, // 87: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
+	60, // [60:88] is the sub-list for method output_type
+	32, // [32:60] is the sub-list for method input_type
 	32, // [32:32] is the sub-list for extension type_name
 	32, // [32:32] is the sub-list for extension extendee
 	0,  // [0:32] is the sub-list for field type_name
@@ -4275,7 +4344,7 @@ func file_batch_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   62,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -495,6 +495,67 @@ func (x *LoadIndex) GetValue() float64 {
 	return 0
 }
 
+// OutputPiece is what a job has written next. The first one of standard error has no data: that stream is a file of its own.
+type OutputPiece struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Error         bool                   `protobuf:"varint,1,opt,name=error,proto3" json:"error,omitempty"` // of standard error
+	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	Next          int64                  `protobuf:"varint,3,opt,name=next,proto3" json:"next,omitempty"` // the offset behind it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OutputPiece) Reset() {
+	*x = OutputPiece{}
+	mi := &file_common_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OutputPiece) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OutputPiece) ProtoMessage() {}
+
+func (x *OutputPiece) ProtoReflect() protoreflect.Message {
+	mi := &file_common_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OutputPiece.ProtoReflect.Descriptor instead.
+func (*OutputPiece) Descriptor() ([]byte, []int) {
+	return file_common_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *OutputPiece) GetError() bool {
+	if x != nil {
+		return x.Error
+	}
+	return false
+}
+
+func (x *OutputPiece) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *OutputPiece) GetNext() int64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
 // PeekReply is some of what a job has written.
 type PeekReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -507,7 +568,7 @@ type PeekReply struct {
 
 func (x *PeekReply) Reset() {
 	*x = PeekReply{}
-	mi := &file_common_proto_msgTypes[5]
+	mi := &file_common_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -519,7 +580,7 @@ func (x *PeekReply) String() string {
 func (*PeekReply) ProtoMessage() {}
 
 func (x *PeekReply) ProtoReflect() protoreflect.Message {
-	mi := &file_common_proto_msgTypes[5]
+	mi := &file_common_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -532,7 +593,7 @@ func (x *PeekReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PeekReply.ProtoReflect.Descriptor instead.
 func (*PeekReply) Descriptor() ([]byte, []int) {
-	return file_common_proto_rawDescGZIP(), []int{5}
+	return file_common_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PeekReply) GetData() []byte {
@@ -586,7 +647,11 @@ const file_common_proto_rawDesc = "" +
 	"\x04gids\x18\a \x03(\rR\x04gids\"5\n" +
 	"\tLoadIndex\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value\"I\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value\"K\n" +
+	"\vOutputPiece\x12\x14\n" +
+	"\x05error\x18\x01 \x01(\bR\x05error\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\x12\x12\n" +
+	"\x04next\x18\x03 \x01(\x03R\x04next\"I\n" +
 	"\tPeekReply\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x12\n" +
 	"\x04next\x18\x02 \x01(\x03R\x04next\x12\x14\n" +
@@ -625,16 +690,17 @@ func file_common_proto_rawDescGZIP() []byte {
 }
 
 var file_common_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_common_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_common_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_common_proto_goTypes = []any{
-	(Op)(0),           // 0: rampart.v1.Op
-	(ObjectKind)(0),   // 1: rampart.v1.ObjectKind
-	(*Attribute)(nil), // 2: rampart.v1.Attribute
-	(*Refusal)(nil),   // 3: rampart.v1.Refusal
-	(*Replica)(nil),   // 4: rampart.v1.Replica
-	(*Account)(nil),   // 5: rampart.v1.Account
-	(*LoadIndex)(nil), // 6: rampart.v1.LoadIndex
-	(*PeekReply)(nil), // 7: rampart.v1.PeekReply
+	(Op)(0),             // 0: rampart.v1.Op
+	(ObjectKind)(0),     // 1: rampart.v1.ObjectKind
+	(*Attribute)(nil),   // 2: rampart.v1.Attribute
+	(*Refusal)(nil),     // 3: rampart.v1.Refusal
+	(*Replica)(nil),     // 4: rampart.v1.Replica
+	(*Account)(nil),     // 5: rampart.v1.Account
+	(*LoadIndex)(nil),   // 6: rampart.v1.LoadIndex
+	(*OutputPiece)(nil), // 7: rampart.v1.OutputPiece
+	(*PeekReply)(nil),   // 8: rampart.v1.PeekReply
 }
 var file_common_proto_depIdxs = []int32{
 	0, // 0: rampart.v1.Attribute.op:type_name -> rampart.v1.Op
@@ -656,7 +722,7 @@ func file_common_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_common_proto_rawDesc), len(file_common_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -43,6 +43,8 @@ const (
 	AgentTerminalProcedure = "/rampart.v1.Agent/Terminal"
 	// AgentPeekRunProcedure is the fully-qualified name of the Agent's PeekRun RPC.
 	AgentPeekRunProcedure = "/rampart.v1.Agent/PeekRun"
+	// AgentFollowRunProcedure is the fully-qualified name of the Agent's FollowRun RPC.
+	AgentFollowRunProcedure = "/rampart.v1.Agent/FollowRun"
 	// AgentEndMomProcedure is the fully-qualified name of the Agent's EndMom RPC.
 	AgentEndMomProcedure = "/rampart.v1.Agent/EndMom"
 )
@@ -62,6 +64,8 @@ type AgentClient interface {
 	Terminal(context.Context) *connect.BidiStreamForClient[api.TerminalUp, api.TerminalDown]
 	// PeekRun shows what a run has written so far.
 	PeekRun(context.Context, *connect.Request[api.PeekRunRequest]) (*connect.Response[api.PeekReply], error)
+	// FollowRun shows what a run writes until all of its processes are gone.
+	FollowRun(context.Context, *connect.Request[api.FollowRunRequest]) (*connect.ServerStreamForClient[api.OutputPiece], error)
 	// EndMom ends the mom when the answer has gone out; its jobs run on.
 	EndMom(context.Context, *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error)
 }
@@ -107,6 +111,12 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(agentMethods.ByName("PeekRun")),
 			connect.WithClientOptions(opts...),
 		),
+		followRun: connect.NewClient[api.FollowRunRequest, api.OutputPiece](
+			httpClient,
+			baseURL+AgentFollowRunProcedure,
+			connect.WithSchema(agentMethods.ByName("FollowRun")),
+			connect.WithClientOptions(opts...),
+		),
 		endMom: connect.NewClient[api.EndMomRequest, api.EndMomReply](
 			httpClient,
 			baseURL+AgentEndMomProcedure,
@@ -118,12 +128,13 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 
 // agentClient implements AgentClient.
 type agentClient struct {
-	deliver  *connect.Client[api.DeliverRequest, api.DeliverReply]
-	ping     *connect.Client[api.PingRequest, api.PingReply]
-	setHooks *connect.Client[api.SetHooksRequest, api.SetHooksReply]
-	terminal *connect.Client[api.TerminalUp, api.TerminalDown]
-	peekRun  *connect.Client[api.PeekRunRequest, api.PeekReply]
-	endMom   *connect.Client[api.EndMomRequest, api.EndMomReply]
+	deliver   *connect.Client[api.DeliverRequest, api.DeliverReply]
+	ping      *connect.Client[api.PingRequest, api.PingReply]
+	setHooks  *connect.Client[api.SetHooksRequest, api.SetHooksReply]
+	terminal  *connect.Client[api.TerminalUp, api.TerminalDown]
+	peekRun   *connect.Client[api.PeekRunRequest, api.PeekReply]
+	followRun *connect.Client[api.FollowRunRequest, api.OutputPiece]
+	endMom    *connect.Client[api.EndMomRequest, api.EndMomReply]
 }
 
 // Deliver calls rampart.v1.Agent.Deliver.
@@ -151,6 +162,11 @@ func (c *agentClient) PeekRun(ctx context.Context, req *connect.Request[api.Peek
 	return c.peekRun.CallUnary(ctx, req)
 }
 
+// FollowRun calls rampart.v1.Agent.FollowRun.
+func (c *agentClient) FollowRun(ctx context.Context, req *connect.Request[api.FollowRunRequest]) (*connect.ServerStreamForClient[api.OutputPiece], error) {
+	return c.followRun.CallServerStream(ctx, req)
+}
+
 // EndMom calls rampart.v1.Agent.EndMom.
 func (c *agentClient) EndMom(ctx context.Context, req *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error) {
 	return c.endMom.CallUnary(ctx, req)
@@ -171,6 +187,8 @@ type AgentHandler interface {
 	Terminal(context.Context, *connect.BidiStream[api.TerminalUp, api.TerminalDown]) error
 	// PeekRun shows what a run has written so far.
 	PeekRun(context.Context, *connect.Request[api.PeekRunRequest]) (*connect.Response[api.PeekReply], error)
+	// FollowRun shows what a run writes until all of its processes are gone.
+	FollowRun(context.Context, *connect.Request[api.FollowRunRequest], *connect.ServerStream[api.OutputPiece]) error
 	// EndMom ends the mom when the answer has gone out; its jobs run on.
 	EndMom(context.Context, *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error)
 }
@@ -212,6 +230,12 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(agentMethods.ByName("PeekRun")),
 		connect.WithHandlerOptions(opts...),
 	)
+	agentFollowRunHandler := connect.NewServerStreamHandler(
+		AgentFollowRunProcedure,
+		svc.FollowRun,
+		connect.WithSchema(agentMethods.ByName("FollowRun")),
+		connect.WithHandlerOptions(opts...),
+	)
 	agentEndMomHandler := connect.NewUnaryHandler(
 		AgentEndMomProcedure,
 		svc.EndMom,
@@ -230,6 +254,8 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 			agentTerminalHandler.ServeHTTP(w, r)
 		case AgentPeekRunProcedure:
 			agentPeekRunHandler.ServeHTTP(w, r)
+		case AgentFollowRunProcedure:
+			agentFollowRunHandler.ServeHTTP(w, r)
 		case AgentEndMomProcedure:
 			agentEndMomHandler.ServeHTTP(w, r)
 		default:
@@ -259,6 +285,10 @@ func (UnimplementedAgentHandler) Terminal(context.Context, *connect.BidiStream[a
 
 func (UnimplementedAgentHandler) PeekRun(context.Context, *connect.Request[api.PeekRunRequest]) (*connect.Response[api.PeekReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Agent.PeekRun is not implemented"))
+}
+
+func (UnimplementedAgentHandler) FollowRun(context.Context, *connect.Request[api.FollowRunRequest], *connect.ServerStream[api.OutputPiece]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Agent.FollowRun is not implemented"))
 }
 
 func (UnimplementedAgentHandler) EndMom(context.Context, *connect.Request[api.EndMomRequest]) (*connect.Response[api.EndMomReply], error) {

@@ -59,6 +59,8 @@ const (
 	BatchMessageProcedure = "/rampart.v1.Batch/Message"
 	// BatchPeekProcedure is the fully-qualified name of the Batch's Peek RPC.
 	BatchPeekProcedure = "/rampart.v1.Batch/Peek"
+	// BatchFollowOutputProcedure is the fully-qualified name of the Batch's FollowOutput RPC.
+	BatchFollowOutputProcedure = "/rampart.v1.Batch/FollowOutput"
 	// BatchReserveProcedure is the fully-qualified name of the Batch's Reserve RPC.
 	BatchReserveProcedure = "/rampart.v1.Batch/Reserve"
 	// BatchAlterReservationProcedure is the fully-qualified name of the Batch's AlterReservation RPC.
@@ -110,6 +112,8 @@ type BatchClient interface {
 	Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error)
 	// Peek shows what a running job has written so far: bpeek.
 	Peek(context.Context, *connect.Request[api.PeekRequest]) (*connect.Response[api.PeekReply], error)
+	// FollowOutput shows what a running job writes until it is over: bpeek -f.
+	FollowOutput(context.Context, *connect.Request[api.FollowOutputRequest]) (*connect.ServerStreamForClient[api.OutputPiece], error)
 	// Reserve asks for a reservation, and waits for the decision if its attribute interactive says so: pbs_rsub.
 	Reserve(context.Context, *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error)
 	// AlterReservation changes one, and waits likewise: pbs_ralter.
@@ -231,6 +235,12 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(batchMethods.ByName("Peek")),
 			connect.WithClientOptions(opts...),
 		),
+		followOutput: connect.NewClient[api.FollowOutputRequest, api.OutputPiece](
+			httpClient,
+			baseURL+BatchFollowOutputProcedure,
+			connect.WithSchema(batchMethods.ByName("FollowOutput")),
+			connect.WithClientOptions(opts...),
+		),
 		reserve: connect.NewClient[api.ReserveRequest, api.ReserveReply](
 			httpClient,
 			baseURL+BatchReserveProcedure,
@@ -333,6 +343,7 @@ type batchClient struct {
 	run               *connect.Client[api.RunRequest, api.RunReply]
 	message           *connect.Client[api.MessageRequest, api.MessageReply]
 	peek              *connect.Client[api.PeekRequest, api.PeekReply]
+	followOutput      *connect.Client[api.FollowOutputRequest, api.OutputPiece]
 	reserve           *connect.Client[api.ReserveRequest, api.ReserveReply]
 	alterReservation  *connect.Client[api.AlterReservationRequest, api.AlterReservationReply]
 	deleteReservation *connect.Client[api.DeleteReservationRequest, api.DeleteReservationReply]
@@ -412,6 +423,11 @@ func (c *batchClient) Message(ctx context.Context, req *connect.Request[api.Mess
 // Peek calls rampart.v1.Batch.Peek.
 func (c *batchClient) Peek(ctx context.Context, req *connect.Request[api.PeekRequest]) (*connect.Response[api.PeekReply], error) {
 	return c.peek.CallUnary(ctx, req)
+}
+
+// FollowOutput calls rampart.v1.Batch.FollowOutput.
+func (c *batchClient) FollowOutput(ctx context.Context, req *connect.Request[api.FollowOutputRequest]) (*connect.ServerStreamForClient[api.OutputPiece], error) {
+	return c.followOutput.CallServerStream(ctx, req)
 }
 
 // Reserve calls rampart.v1.Batch.Reserve.
@@ -505,6 +521,8 @@ type BatchHandler interface {
 	Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error)
 	// Peek shows what a running job has written so far: bpeek.
 	Peek(context.Context, *connect.Request[api.PeekRequest]) (*connect.Response[api.PeekReply], error)
+	// FollowOutput shows what a running job writes until it is over: bpeek -f.
+	FollowOutput(context.Context, *connect.Request[api.FollowOutputRequest], *connect.ServerStream[api.OutputPiece]) error
 	// Reserve asks for a reservation, and waits for the decision if its attribute interactive says so: pbs_rsub.
 	Reserve(context.Context, *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error)
 	// AlterReservation changes one, and waits likewise: pbs_ralter.
@@ -622,6 +640,12 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(batchMethods.ByName("Peek")),
 		connect.WithHandlerOptions(opts...),
 	)
+	batchFollowOutputHandler := connect.NewServerStreamHandler(
+		BatchFollowOutputProcedure,
+		svc.FollowOutput,
+		connect.WithSchema(batchMethods.ByName("FollowOutput")),
+		connect.WithHandlerOptions(opts...),
+	)
 	batchReserveHandler := connect.NewUnaryHandler(
 		BatchReserveProcedure,
 		svc.Reserve,
@@ -734,6 +758,8 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 			batchMessageHandler.ServeHTTP(w, r)
 		case BatchPeekProcedure:
 			batchPeekHandler.ServeHTTP(w, r)
+		case BatchFollowOutputProcedure:
+			batchFollowOutputHandler.ServeHTTP(w, r)
 		case BatchReserveProcedure:
 			batchReserveHandler.ServeHTTP(w, r)
 		case BatchAlterReservationProcedure:
@@ -821,6 +847,10 @@ func (UnimplementedBatchHandler) Message(context.Context, *connect.Request[api.M
 
 func (UnimplementedBatchHandler) Peek(context.Context, *connect.Request[api.PeekRequest]) (*connect.Response[api.PeekReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Peek is not implemented"))
+}
+
+func (UnimplementedBatchHandler) FollowOutput(context.Context, *connect.Request[api.FollowOutputRequest], *connect.ServerStream[api.OutputPiece]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.FollowOutput is not implemented"))
 }
 
 func (UnimplementedBatchHandler) Reserve(context.Context, *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error) {
