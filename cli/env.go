@@ -32,7 +32,8 @@ type Env struct {
 	MakeFolder func(name string) error
 	// Terminal reports whether standard input is one, for qmgr's prompt.
 	Terminal func() bool
-	// Console returns the terminal of standard input and output; false: they are none.
+	// Console returns the terminal of standard input and output; false: they are none, and of what is returned Signals alone
+	// serves, and is nil where nobody can attach.
 	Console func() (Console, bool)
 	// Editor returns an editor of the lines that are typed at the terminal; nil where they
 	// cannot be edited. It keeps them in the file history, "" for nowhere.

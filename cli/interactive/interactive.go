@@ -15,6 +15,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/streams"
 )
 
 const (
@@ -52,7 +53,8 @@ const (
 	NotStarted                // the job is gone
 )
 
-// A Session is somebody at a terminal, and the interactive job that he waits for and works in.
+// A Session is somebody at a terminal, and the interactive job that he waits for and works in; or a command without a terminal, whose standard
+// streams are those of the job.
 type Session struct {
 	Env     *cli.Env
 	Batch   apiconnect.BatchClient
@@ -60,10 +62,12 @@ type Session struct {
 	Job     string
 	Tell    func(m Moment, hosts string) // hosts: its exec_host, once it has one
 	Viewer  *Viewer                      // shows the job's programs; nil: they have no display
+	Piped   bool                         // there is no terminal: of Console Signals alone is used, and the job has interactive_pipes
 
 	signals <-chan os.Signal
 	hosts   string
-	cooked  func() // gives the terminal back as it was
+	cooked  func()          // gives the terminal back as it was
+	parter  *streams.Parter // of pipes
 }
 
 // Run waits for the job, connects the terminal to it, and tells of its end.
@@ -131,7 +135,7 @@ func (i *Session) await(ctx context.Context) (started bool, err error) {
 		case o := <-seen:
 			return o.started, o.err
 		case sig := <-i.signals:
-			if sig != os.Interrupt || i.wishesToEnd() {
+			if i.givesUp(sig) {
 				return false, i.remove(ctx)
 			}
 		}
@@ -160,6 +164,11 @@ func (i *Session) watchStart(ctx context.Context) (started bool, err error) {
 		return false, nil
 	}
 	return started, err
+}
+
+// givesUp reports whether a signal ends the wait for the job. Who has no terminal is not asked.
+func (i *Session) givesUp(sig os.Signal) bool {
+	return i.Piped || sig != os.Interrupt || i.wishesToEnd()
 }
 
 // wishesToEnd asks as PBS does; the end of the input is a yes.
@@ -193,7 +202,8 @@ func (i *Session) remove(ctx context.Context) error {
 func (i *Session) work(ctx context.Context, connect func(ctx context.Context, r *remote, ready func()) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := newRemote(i.Job, i.Env.Stdout, i.Console.Size)
+	out, window := i.shown()
+	r := newRemote(i.Job, out, window)
 	i.cooked = func() {}
 	defer func() { i.cooked() }()
 	begun := false
@@ -203,11 +213,7 @@ func (i *Session) work(ctx context.Context, connect func(ctx context.Context, r 
 		}
 		begun = true
 		i.Tell(Ready, i.hosts)
-		if undo, err := i.Console.Raw(); err == nil {
-			i.cooked = undo
-		}
-		go i.read(ctx, r, cancel)
-		go i.handle(ctx, r, cancel)
+		i.sit(ctx, r, cancel)
 		if i.Viewer != nil {
 			go i.Viewer.serve(ctx, i.Job, func(ctx context.Context) terminalStream { return i.Batch.Attach(ctx) })
 		}
@@ -227,7 +233,9 @@ func (i *Session) work(ctx context.Context, connect func(ctx context.Context, r 
 		}
 		if begun && time.Since(seen) >= sessionGone {
 			i.cooked()
-			io.WriteString(i.Env.Stdout, "\n")
+			if !i.Piped {
+				io.WriteString(i.Env.Stdout, "\n")
+			}
 			return err
 		}
 		signals := i.signals
@@ -237,7 +245,7 @@ func (i *Session) work(ctx context.Context, connect func(ctx context.Context, r 
 		select {
 		case <-ctx.Done():
 		case sig := <-signals:
-			if sig != os.Interrupt || i.wishesToEnd() {
+			if i.givesUp(sig) {
 				return i.remove(ctx)
 			}
 		case <-time.After(pause):
@@ -246,7 +254,21 @@ func (i *Session) work(ctx context.Context, connect func(ctx context.Context, r 
 	}
 	i.cooked()
 	i.Tell(Over, i.hosts)
-	return nil
+	return i.unshown()
+}
+
+// sit begins to pass on what is typed, and signals.
+func (i *Session) sit(ctx context.Context, r *remote, end func()) {
+	if i.Piped {
+		go i.readPipe(ctx, r)
+		go i.handlePipe(ctx, r, end)
+		return
+	}
+	if undo, err := i.Console.Raw(); err == nil {
+		i.cooked = undo
+	}
+	go i.read(ctx, r, end)
+	go i.handle(ctx, r, end)
 }
 
 func (i *Session) connect(ctx context.Context, r *remote, ready func()) error {

@@ -33,20 +33,22 @@ type remote struct {
 	out    io.Writer
 	window func() (rows, columns uint16)
 
-	mu     sync.Mutex
-	wake   chan struct{} // capacity 1: there may be something to send
-	room   chan struct{} // capacity 1: there may be room for input
-	input  []byte        // typed, and not yet taken, from taken on
-	taken  uint64
-	seen   uint64 // output that was written
-	hangup bool
-	ended  bool // the session has said so
+	mu        sync.Mutex
+	wake      chan struct{} // capacity 1: there may be something to send
+	room      chan struct{} // capacity 1: there may be room for input
+	input     []byte        // typed, and not yet taken, from taken on
+	taken     uint64
+	seen      uint64 // output that was written
+	inputEnds bool   // nothing is typed after input
+	hangup    bool
+	ended     bool // the session has said so
 }
 
-// heard is what one connection was told: input and output up to there, and the size of the
+// heard is what one connection was told: input and output up to there, that the input has ended, and the size of the
 // window; 0 by 0: not yet.
 type heard struct {
 	input, seen   uint64
+	inputEnd      bool
 	rows, columns uint16
 }
 
@@ -198,6 +200,10 @@ func (r *remote) next(known *heard) *api.Frame {
 		at := known.input
 		known.input += uint64(len(data))
 		return &api.Frame{Kind: api.FrameKind_FRAME_KIND_INPUT, Offset: at, Data: data}
+	}
+	if r.inputEnds && !known.inputEnd {
+		known.inputEnd = true
+		return &api.Frame{Kind: api.FrameKind_FRAME_KIND_INPUT_END, Offset: known.input}
 	}
 	if r.hangup {
 		r.hangup = false

@@ -65,6 +65,8 @@ type submission struct {
 	named      bool
 	wait       bool
 	console    cli.Console         // of an interactive job
+	terminal   bool                // -Ip, -Is, -ISp, -ISs: an interactive job has one
+	piped      bool                // an interactive job has pipes instead
 	graphic    bool                // -IX, -XF
 	viewer     *interactive.Viewer // of its programs; nil: they have no display
 	exported   *string             // -env
@@ -89,20 +91,27 @@ func submit(ctx context.Context, s *session, opts *cli.Options) error {
 	}
 	switch {
 	case sub.console != nil:
-		return s.interact(ctx, sub.console, sub.viewer, reply.Msg.Job)
+		return sub.interact(ctx, reply.Msg.Job)
 	case sub.wait:
 		return s.await(ctx, reply.Msg.Job)
 	}
 	return nil
 }
 
-// tell says that the job is submitted, and to which queue.
+// tell says that the job is submitted, and to which queue, as the environment has it: BSUB_QUIET, BSUB_STDERR.
 func (s *submission) tell(ctx context.Context, job, id string) error {
+	if s.hushed("BSUB_QUIET") {
+		return nil
+	}
+	to := s.env.Stdout
+	if s.hushed("BSUB_STDERR") {
+		to = s.env.Stderr
+	}
 	text := fmt.Sprintf("Job <%s> is submitted to queue <%s>.\n", id, s.queue)
 	if s.queue == "" {
 		text = fmt.Sprintf("Job <%s> is submitted to default queue <%s>.\n", id, s.defaultQueue(ctx, job))
 	}
-	if _, err := io.WriteString(s.env.Stdout, text); err != nil {
+	if _, err := io.WriteString(to, text); err != nil {
 		return fmt.Errorf("job %s is queued: %w", job, err)
 	}
 	return nil
@@ -251,10 +260,8 @@ func (s *submission) complete(ctx context.Context) error {
 		}
 		s.set("Job_Name", "", name)
 	}
-	if s.input != "" {
-		if err := s.redirect(); err != nil {
-			return err
-		}
+	if err := s.redirect(); err != nil {
+		return err
 	}
 	if s.line != "" {
 		s.set("executable", "", pbs.Wrap(pbs.Executable, shell))
@@ -303,21 +310,47 @@ func quotedPath(path string) string { return "'" + strings.ReplaceAll(path, "'",
 // shells are the programs that understand a redirection.
 var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "ksh": true, "zsh": true, "ash": true, "mksh": true}
 
-// redirect has the job read from a file: of a script of a shell a line is put behind its first one.
+// redirects are the attributes of the files that an interactive job writes, each with what redirects to one.
+var redirects = map[string]string{"Output_Path": " > ", "Error_Path": " 2> "}
+
+// redirect has the job read from a file, and an interactive one write into files: of a script of a shell a line is put behind its first one.
 func (s *submission) redirect() error {
+	to := s.redirection()
+	if to == "" {
+		return nil
+	}
 	if s.line != "" {
-		s.line = redirected + quotedPath(s.input) + "\n" + s.line
+		s.line = to + "\n" + s.line
 		return nil
 	}
 	first, rest, _ := bytes.Cut(s.script, []byte("\n"))
 	if !bytes.HasPrefix(first, []byte("#!")) {
-		s.script = append([]byte("exec < "+quotedPath(s.input)+"\n"), s.script...)
+		s.script = append([]byte(to+"\n"), s.script...)
 		return nil
 	}
 	words := strings.Fields(string(first[2:]))
 	if len(words) == 0 || !shells[filepath.Base(words[0])] {
 		return rejected("option -i goes with a command, or with a script of a shell")
 	}
-	s.script = bytes.Join([][]byte{first, []byte("exec < " + quotedPath(s.input)), rest}, []byte("\n"))
+	s.script = bytes.Join([][]byte{first, []byte(to), rest}, []byte("\n"))
 	return nil
+}
+
+// redirection returns the line that does so, empty where nothing is redirected. Of a job that is not interactive PBS redirects the output.
+func (s *submission) redirection() string {
+	line := ""
+	if s.input != "" {
+		line += " < " + quotedPath(s.input)
+	}
+	if s.console != nil {
+		for _, a := range s.attributes {
+			if sign := redirects[a.Name]; sign != "" {
+				line += sign + strings.ReplaceAll(quotedPath(a.Value), "^job_number^", `'"$LSB_JOBID"'`)
+			}
+		}
+	}
+	if line == "" {
+		return ""
+	}
+	return "exec" + line
 }

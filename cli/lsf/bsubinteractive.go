@@ -11,7 +11,8 @@ import (
 )
 
 // interactive finds the terminal of bsub -I, -Ip, -Is, -IS, -ISp and -ISs, which are the same here: the command has it as its own, and the
-// connection is always a secure one. With -IX or -XF it finds the display of whoever calls, too.
+// connection is always a secure one. Without a terminal the standard streams of -I, -IS and -IX are the command's. With -IX or -XF
+// interactive finds the display of whoever calls, too.
 func (s *submission) interactive() (err error) {
 	if !s.has("interactive", "") {
 		if s.graphic {
@@ -27,11 +28,14 @@ func (s *submission) interactive() (err error) {
 	case s.line == "":
 		return rejected("option -I goes with a command: of an interactive job standard input is the terminal")
 	}
-	console, ok := interactive.ConsoleOf(s.env)
-	if !ok {
-		return rejected("option -I: standard input and output must be a terminal")
+	var ok bool
+	if s.console, ok = interactive.ConsoleOf(s.env); !ok {
+		if s.console = interactive.SignalsOf(s.env); s.terminal || s.console == nil {
+			return rejected("option -I: standard input and output must be a terminal")
+		}
+		s.piped = true
+		s.set("interactive_pipes", "", "True")
 	}
-	s.console = console
 	if s.graphic {
 		if s.viewer, err = interactive.NewViewer(s.env); err != nil {
 			return rejected("option -XF: " + err.Error())
@@ -43,11 +47,13 @@ func (s *submission) interactive() (err error) {
 }
 
 // interact waits for an interactive job, connects the terminal to it, and has its exit status.
-func (s *session) interact(ctx context.Context, console cli.Console, viewer *interactive.Viewer, job string) error {
-	i := &interactive.Session{Env: s.env, Batch: s.batch, Console: console, Viewer: viewer, Job: job, Tell: func(m interactive.Moment, hosts string) {
+func (s *submission) interact(ctx context.Context, job string) error {
+	i := &interactive.Session{Env: s.env, Batch: s.batch, Console: s.console, Viewer: s.viewer, Piped: s.piped, Job: job, Tell: func(m interactive.Moment, hosts string) {
 		switch m {
 		case interactive.Waits:
-			fmt.Fprintln(s.env.Stderr, "<<Waiting for dispatch ...>>")
+			if !s.hushed("BSUB_QUIET") {
+				fmt.Fprintln(s.env.Stderr, "<<Waiting for dispatch ...>>")
+			}
 		case interactive.Ready:
 			fmt.Fprintf(s.env.Stderr, "<<Starting on %s>>\n", firstHost(hosts))
 		case interactive.Removed:
@@ -62,9 +68,9 @@ func (s *session) interact(ctx context.Context, console cli.Console, viewer *int
 	case outcome != interactive.Ended:
 		return cli.Status(failed)
 	}
-	ctx, cancel := interactive.UntilSignalled(ctx, console)
+	ctx, cancel := interactive.UntilSignalled(ctx, s.console)
 	defer cancel()
-	return (&waiting{session: s, quiet: true}).end(ctx, job)
+	return (&waiting{session: s.session, quiet: true}).end(ctx, job)
 }
 
 // firstHost returns the first host of an exec_host.

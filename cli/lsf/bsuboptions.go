@@ -374,6 +374,7 @@ func (s *submission) switches(_ context.Context, opts *cli.Options) error {
 	if slices.ContainsFunc([]string{"I", "Ip", "Is", "IS", "ISp", "ISs", "IX"}, opts.Has) {
 		s.set("interactive", "", "True")
 	}
+	s.terminal = slices.ContainsFunc([]string{"Ip", "Is", "ISp", "ISs"}, opts.Has)
 	if opts.Has("H") {
 		s.set("Hold_Types", "", "u")
 	}

@@ -6,13 +6,22 @@ import (
 	"strconv"
 
 	"rampart/cli"
+	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
 
 // await is bsub -K: it tells when the job starts and ends, and has its exit status.
 func (s *session) await(ctx context.Context, job string) error {
-	fmt.Fprintln(s.env.Stderr, "<<Waiting for dispatch ...>>")
+	if !s.hushed("BSUB_QUIET") {
+		fmt.Fprintln(s.env.Stderr, "<<Waiting for dispatch ...>>")
+	}
 	return (&waiting{session: s}).end(ctx, job)
+}
+
+// hushed reports whether the environment has a variable by which LSF says less: BSUB_QUIET, BSUB_QUIET2, or elsewhere: BSUB_STDERR.
+func (s *session) hushed(name string) bool {
+	_, said := s.env.Lookup(name)
+	return said
 }
 
 // end returns the exit status of the job once that is over.
@@ -25,9 +34,17 @@ func (w *waiting) end(ctx context.Context, job string) error {
 	case err != nil:
 		return err
 	case w.exit != 0:
-		return cli.Status(w.exit & 0xff)
+		return cli.Status(shellStatus(w.exit))
 	}
 	return nil
+}
+
+// shellStatus returns an exit status of PBS as a shell has it: of a job that a signal has ended 128 and its number.
+func shellStatus(exit int) int {
+	if exit >= pbs.ExitSignal {
+		exit += 128 - pbs.ExitSignal
+	}
+	return exit & 0xff
 }
 
 // A waiting is what has been told of a job.
@@ -68,7 +85,7 @@ func (w *waiting) hear(m *api.WatchReply) (over bool) {
 
 func (w *waiting) over(exit int) bool {
 	w.exit = exit
-	if !w.quiet {
+	if !w.quiet && !w.hushed("BSUB_QUIET2") {
 		fmt.Fprintln(w.env.Stderr, "<<Job is finished>>")
 	}
 	return true

@@ -2,6 +2,7 @@ package lsf
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,8 +87,8 @@ func (j job) moment(name string, zone *time.Location) time.Time {
 // shell is what command lines are run by.
 const shell = "/bin/sh"
 
-// redirected begins the command line of a job with an input file, in a line of its own.
-const redirected = "exec < "
+// redirected is how the command line of a job begins whose streams are files, in a line of its own.
+var redirected = regexp.MustCompile(`^exec (<|>|2>) '`)
 
 // commandLine returns the command of a job, empty if it is a script.
 func (j job) commandLine() string {
@@ -97,7 +98,7 @@ func (j job) commandLine() string {
 	}
 	args := pbs.Unwrap(pbs.Argument, j.get("argument_list"))
 	if program[0] == shell && len(args) == 2 && args[0] == "-c" {
-		if _, line, ok := strings.Cut(args[1], "\n"); ok && strings.HasPrefix(args[1], redirected) {
+		if _, line, ok := strings.Cut(args[1], "\n"); ok && redirected.MatchString(args[1]) {
 			return line
 		}
 		return args[1]

@@ -164,6 +164,11 @@ func TestJob(t *testing.T) {
 	if j.name() != "work" || !j.named() || j.command() != "/bin/echo a b" || !matchesName("wo*", j) || matchesName("w", j) || !matchesName("work", j) {
 		t.Errorf("%q %v %q", j.name(), j.named(), j.command())
 	}
+	for exit, want := range map[int]int{0: 0, 3: 3, 256 + 9: 137, 256 + 15: 143, -1: 255, 255: 255} {
+		if got := shellStatus(exit); got != want {
+			t.Errorf("exit status %d is %d to a shell, want %d", exit, got, want)
+		}
+	}
 	if got := exitWords(jobOf("1.srv", "Exit_status", "271")); got != "Exited by signal 15" {
 		t.Error(got)
 	}
@@ -282,5 +287,24 @@ func TestBeginTime(t *testing.T) {
 		if got, err := beginTime(text, now); err == nil {
 			t.Errorf("%s is %s", text, got)
 		}
+	}
+}
+
+// TestRedirection: of an interactive job the files of its output are the shell's affair, and bjobs shows the command without them.
+func TestRedirection(t *testing.T) {
+	sub := &submission{session: testSession(io.Discard), line: "make it", input: "in's"}
+	sub.set("Output_Path", "", "/home/ann/out.^job_number^")
+	if err := sub.redirect(); err != nil || sub.line != "exec < 'in'\\''s'\nmake it" {
+		t.Errorf("%q, %v", sub.line, err)
+	}
+	sub = &submission{session: testSession(io.Discard), line: "make it", console: struct{ cli.Console }{}}
+	sub.set("Output_Path", "", "/home/ann/out.^job_number^")
+	sub.set("Error_Path", "", "/home/ann/err")
+	if err := sub.redirect(); err != nil || sub.line != "exec > '/home/ann/out.'\"$LSB_JOBID\"'' 2> '/home/ann/err'\nmake it" {
+		t.Errorf("%q, %v", sub.line, err)
+	}
+	j := jobOf("1.srv", "executable", pbs.Wrap(pbs.Executable, shell), "argument_list", pbs.Wrap(pbs.Argument, "-c", sub.line))
+	if j.commandLine() != "make it" {
+		t.Errorf("the command is %q", j.commandLine())
 	}
 }

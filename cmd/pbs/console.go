@@ -56,8 +56,13 @@ func (tty) Signals() <-chan os.Signal {
 // Suspend implements cli.Console.
 func (tty) Suspend() { _ = unix.Kill(0, unix.SIGTSTP) }
 
+// notified tells of signals, but for those that whoever started the command has it ignore, as nohup does.
 func notified(list ...os.Signal) <-chan os.Signal {
 	c := make(chan os.Signal, 8)
-	signal.Notify(c, list...)
+	for _, sig := range list {
+		if !signal.Ignored(sig) {
+			signal.Notify(c, sig)
+		}
+	}
 	return c
 }

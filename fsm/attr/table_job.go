@@ -141,6 +141,7 @@ func jobRows() []row {
 		shown("lsf_reserved_since", Epoch),
 		shown("lsf_resumed", Boolean),
 		shown("lsf_unready", Boolean),
+		set("interactive_pipes", Boolean, nil).onCreate(),
 		set("lsf_messages", Text, parsePosted).running(),
 	}
 }

@@ -1,11 +1,14 @@
 package proc
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"net"
 	"sync"
 	"time"
+
+	"rampart/transport/streams"
 )
 
 const (
@@ -23,10 +26,11 @@ const (
 	lastLook = 10 * time.Second
 )
 
-// A session is what is attached to at a pseudo-terminal: it numbers the bytes, keeps those
+// A session is what is attached to at a pseudo-terminal, or at pipes: it numbers the bytes, keeps those
 // that have not arrived, and outlives every connection. The other side of tty is the job's.
 type session struct {
 	tty     io.ReadWriteCloser
+	pipes   inputEnder // tty; nil: it is a terminal
 	resize  func(rows, columns uint16)
 	display *display // nil: the job's programs have none
 
@@ -36,6 +40,7 @@ type session struct {
 	base    uint64
 	ended   bool // the output is complete
 	in      []byte
+	inEnded bool     // there is no more input than in, of pipes
 	taken   uint64   // input that went to the job
 	conn    net.Conn // who is attached; nil: nobody
 	sent    uint64   // output that went to conn
@@ -45,8 +50,12 @@ type session struct {
 	once    sync.Once
 }
 
+// An inputEnder is what tells the end of its input apart from its own. Its output is joined as package streams has it.
+type inputEnder interface{ CloseWrite() error }
+
 func newSession(tty io.ReadWriteCloser, resize func(rows, columns uint16), d *display) *session {
 	s := &session{tty: tty, resize: resize, display: d, over: make(chan struct{})}
+	s.pipes, _ = tty.(inputEnder)
 	s.changed = sync.NewCond(&s.mu)
 	s.alone = time.AfterFunc(comeBack, s.hangUp)
 	go s.readTTY()
@@ -91,10 +100,14 @@ func (s *session) writeTTY() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		for len(s.in) == 0 && !s.ended && !s.hung {
+		for len(s.in) == 0 && !s.inEnded && !s.ended && !s.hung {
 			s.changed.Wait()
 		}
 		if s.ended || s.hung {
+			return
+		}
+		if len(s.in) == 0 {
+			_ = s.pipes.CloseWrite() // the job may have closed its own
 			return
 		}
 		some := s.in[:min(len(s.in), MaxFrame)]
@@ -126,10 +139,7 @@ func (s *session) hear(c net.Conn) {
 			}
 			return
 		case FrameNotice:
-			s.mu.Lock()
-			s.out = append(s.out, f.Data...)
-			s.changed.Broadcast()
-			s.mu.Unlock()
+			s.note(f.Data)
 		case FrameWindow:
 			if len(f.Data) == 4 {
 				s.resize(binary.BigEndian.Uint16(f.Data), binary.BigEndian.Uint16(f.Data[2:]))
@@ -140,6 +150,18 @@ func (s *session) hear(c net.Conn) {
 			}
 		}
 	}
+}
+
+// note adds text to the output: at pipes to standard error, where lines end without a carriage return.
+func (s *session) note(text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pipes != nil {
+		s.out = streams.Append(s.out, streams.Errors, bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
+	} else {
+		s.out = append(s.out, text...)
+	}
+	s.changed.Broadcast()
 }
 
 // attach gives the session to a connection, and takes it from the one before.
@@ -184,6 +206,11 @@ func (s *session) obey(c net.Conn, f Frame) (more bool) {
 		if len(s.in) > keptInput {
 			return false
 		}
+	case FrameInputEnd:
+		if s.pipes == nil || f.Offset != s.taken+uint64(len(s.in)) { // something is missing
+			return false
+		}
+		s.inEnded = true
 	case FrameSeen:
 		s.confirm(f.Offset)
 	case FrameLeft:

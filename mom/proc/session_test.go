@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"rampart/transport/streams"
 )
 
 // A line is a tty whose job says back what is typed, in capital letters.
@@ -255,4 +257,112 @@ func TestShim_TerminalHangsUp(t *testing.T) {
 	if end, err := l.Wait(within(t), dir, h); err != nil || end.Status != 256+1 {
 		t.Errorf("end %+v, %v: want SIGHUP", end, err)
 	}
+}
+
+// attached is a session at pipes to which a test attaches.
+func attached(t *testing.T, script string) (l *Linux, dir string, h Handle, c net.Conn) {
+	t.Helper()
+	l, dir = newLinux(t), folder(t)
+	spec := shell(dir, "")
+	spec.Piped, spec.Args, spec.Stdin = true, []string{"sh", "-c", script}, ""
+	h = start(t, l, dir, spec)
+	c, err := l.Attach(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = WriteFrame(c, Frame{Kind: FrameAttach})
+	return l, dir, h, c
+}
+
+// TestShim_Pipes: without a terminal the job reads what it is given until that ends, its streams are apart, and what a mom has to say goes to standard error.
+func TestShim_Pipes(t *testing.T) {
+	l, dir, h, c := attached(t, "tty; echo begun >&2; cat; echo end >&2; exit 7")
+	var out, errs bytes.Buffer
+	p := &streams.Parter{Output: &out, Errors: &errs}
+	_ = WriteFrame(c, Frame{Kind: FrameInput, Data: []byte("one\x03\n")})
+	_ = WriteFrame(c, Frame{Kind: FrameInput, Offset: 5, Data: []byte("two\r\n")})
+	ended := false
+	for {
+		f, err := ReadFrame(c)
+		if err != nil {
+			t.Fatalf("after %q and %q: %v", out.String(), errs.String(), err)
+		}
+		if f.Kind == FrameEnd {
+			break
+		}
+		if f.Kind == FrameOutput {
+			if _, err := p.Write(f.Data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !ended && strings.HasSuffix(out.String(), "two\r\n") && strings.HasSuffix(errs.String(), "begun\n") {
+			ended = true
+			_ = WriteFrame(c, Frame{Kind: FrameNotice, Data: []byte("noted\r\n")})
+			_ = WriteFrame(c, Frame{Kind: FrameInputEnd, Offset: 10})
+		}
+	}
+	_ = WriteFrame(c, Frame{Kind: FrameHangup})
+	if out.String() != "not a tty\none\x03\ntwo\r\n" || errs.String() != "begun\nnoted\nend\n" {
+		t.Errorf("output %q, errors %q", out.String(), errs.String())
+	}
+	if end, err := l.Wait(within(t), dir, h); err != nil || end.Status != 7 {
+		t.Errorf("end %+v, %v", end, err)
+	}
+}
+
+// TestShim_PipesHangUp: the end of the line reaches all of the job's group, as at a terminal.
+func TestShim_PipesHangUp(t *testing.T) {
+	l, dir, h, c := attached(t, "sleep 100")
+	_ = WriteFrame(c, Frame{Kind: FrameHangup})
+	if end, err := l.Wait(within(t), dir, h); err != nil || end.Status != 256+1 {
+		t.Errorf("end %+v, %v: want SIGHUP", end, err)
+	}
+}
+
+// TestSession_InputEndsWhereItWasSaid: an end that is told of before all of the input has come is not taken for one, nor is one at a terminal.
+func TestSession_InputEndsWhereItWasSaid(t *testing.T) {
+	for name, atPipes := range map[string]bool{"pipes": true, "a terminal": false} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLine()
+			var s *session
+			closed := make(chan struct{})
+			if atPipes {
+				s = newSession(&halves{line: l, closed: closed}, nil, nil)
+			} else {
+				s = newSession(l, nil, nil)
+			}
+			c := join(s, 0)
+			_ = WriteFrame(c, Frame{Kind: FrameInput, Data: []byte("hello")})
+			_ = WriteFrame(c, Frame{Kind: FrameInputEnd, Offset: 9})
+			for err := error(nil); err == nil; {
+				_, err = ReadFrame(c)
+			}
+			select {
+			case <-closed:
+				t.Errorf("%s: the input has ended too early", name)
+			default:
+			}
+			if atPipes {
+				c = join(s, 0)
+				go func() { _ = WriteFrame(c, Frame{Kind: FrameInputEnd, Offset: 5}) }()
+				_, _ = outputOf(t, c, 5)
+				<-closed
+			}
+			s.hangUp()
+			_ = c.Close()
+		})
+	}
+}
+
+// halves is a line whose input ends by itself.
+type halves struct {
+	*line
+	closed chan struct{}
+}
+
+func (h *halves) CloseWrite() error {
+	close(h.closed)
+	return nil
 }

@@ -145,7 +145,7 @@ func (s *shim) claim() error {
 // reason that its user is told like a shell would.
 func (s *shim) start() (int, error) {
 	s.begun = boottime()
-	if s.spec.Terminal {
+	if s.spec.Terminal || s.spec.Piped {
 		return s.startAtTerminal()
 	}
 	stdin, feed, err := os.Pipe()

@@ -123,6 +123,8 @@ type Spec struct {
 	Lapse      uint64  `json:"lapse"`    // of the deadline when the job was accepted
 	// Terminal runs the program at a pseudo-terminal; Stdin, Stdout and Stderr are not used.
 	Terminal bool `json:"terminal,omitempty"`
+	// Piped has somebody attach to the program without a terminal: its standard streams are pipes; Stdin, Stdout and Stderr are not used.
+	Piped bool `json:"piped,omitempty"`
 	// Display is what the programs at the terminal may use of the display of whoever is at the other end, as
 	// x11.ParseGrant reads it; "" for nothing.
 	Display string `json:"display,omitempty"`

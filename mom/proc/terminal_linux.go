@@ -3,6 +3,7 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -19,34 +20,51 @@ import (
 // terminalFile is the socket in a shim's folder by which its session is attached to.
 const terminalFile = "terminal"
 
-// terminal is the pseudo-terminal of a shim's job.
+// terminal is what is attached to of a shim's job: a pseudo-terminal, or pipes.
 type terminal struct {
-	master, slave *os.File
-	listener      *net.UnixListener
-	session       *session
-	display       *display // nil: the job's programs have none
+	near     io.ReadWriteCloser
+	far      []*os.File // the job's standard input, output and error
+	master   *os.File   // nil: pipes
+	pipes    *pipes     // nil: a pseudo-terminal
+	listener *net.UnixListener
+	session  *session
+	display  *display // nil: the job's programs have none
 }
 
-// openTerminal opens a pseudo-terminal that belongs to the owner, and the socket at which
-// it is attached to. Nothing is listened to before serve.
-func openTerminal(dir string, owner *Owner) (*terminal, error) {
-	master, slave, err := openPTY()
+// openTerminal opens pipes, or a pseudo-terminal that belongs to the owner, and the socket at which
+// either is attached to. Nothing is listened to before serve.
+func openTerminal(dir string, owner *Owner, piped bool) (*terminal, error) {
+	t := new(terminal)
+	var err error
+	if piped {
+		t.pipes, t.far, err = openPipes()
+		t.near = t.pipes
+	} else {
+		err = t.openPTY(owner)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open a terminal: %w", err)
 	}
-	t := &terminal{master: master, slave: slave}
-	if owner != nil {
-		err = errors.Join(slave.Chown(int(owner.UID), int(owner.GID)), slave.Chmod(0o620))
-	}
-	err = errors.Join(err, setSize(master, 24, 80))
-	if err == nil {
-		t.listener, err = listenTerminal(dir)
-	}
-	if err != nil {
+	if t.listener, err = listenTerminal(dir); err != nil {
 		t.close()
 		return nil, fmt.Errorf("open a terminal: %w", err)
 	}
 	return t, nil
+}
+
+func (t *terminal) openPTY(owner *Owner) error {
+	master, slave, err := openPTY()
+	if err != nil {
+		return err
+	}
+	t.near, t.master, t.far = master, master, []*os.File{slave, slave, slave}
+	if owner != nil {
+		err = errors.Join(slave.Chown(int(owner.UID), int(owner.GID)), slave.Chmod(0o620))
+	}
+	if err = errors.Join(err, setSize(master, 24, 80)); err != nil {
+		t.close()
+	}
+	return err
 }
 
 // openPTY opens both sides of a pseudo-terminal. The master must not block: a read that
@@ -113,8 +131,10 @@ func inFolder(dir string, do func(short string) error) error {
 
 // serve lets the session be attached to.
 func (t *terminal) serve() {
-	t.session = newSession(t.master, func(rows, columns uint16) {
-		_ = setSize(t.master, rows, columns) // a terminal of any size will do
+	t.session = newSession(t.near, func(rows, columns uint16) {
+		if t.master != nil {
+			_ = setSize(t.master, rows, columns) // a terminal of any size will do
+		}
 	}, t.display)
 	go t.session.serve(t.listener, ownUser)
 }
@@ -135,7 +155,10 @@ func ownUser(c net.Conn) bool {
 
 // finish waits until the last output was seen, when all of the job is gone.
 func (t *terminal) finish(stop <-chan struct{}) {
-	_ = t.slave.Close() // the last one: what is in the line can be read, and then its end
+	if t.pipes != nil {
+		t.pipes.leader.Store(0)
+	}
+	t.closeFar() // the last one: what is in the line can be read, and then its end
 	t.session.finish(stop)
 	t.close()
 }
@@ -147,9 +170,18 @@ func (t *terminal) close() {
 	if t.display != nil {
 		t.display.close()
 	}
-	_ = t.slave.Close()
-	_ = t.master.Close()
+	t.closeFar()
+	_ = t.near.Close()
 }
+
+func (t *terminal) closeFar() {
+	for _, f := range t.far {
+		_ = f.Close() // a pseudo-terminal is three times the same
+	}
+}
+
+// stderr returns the job's standard error.
+func (t *terminal) stderr() *os.File { return t.far[2] }
 
 // Attach implements System.
 func (l *Linux) Attach(dir string) (net.Conn, error) {
@@ -164,9 +196,9 @@ func (l *Linux) Attach(dir string) (net.Conn, error) {
 	return c, err
 }
 
-// startAtTerminal is start for a job that somebody attaches to.
+// startAtTerminal is start for a job that somebody attaches to, at a terminal or at pipes.
 func (s *shim) startAtTerminal() (int, error) {
-	t, err := openTerminal(s.dir, s.spec.Owner)
+	t, err := openTerminal(s.dir, s.spec.Owner, s.spec.Piped)
 	if err != nil {
 		return 0, err
 	}
@@ -178,16 +210,19 @@ func (s *shim) startAtTerminal() (int, error) {
 	shown := s.show(t)
 	t.serve()
 	if shown != nil { // nobody misses the job for it
-		fmt.Fprintf(t.slave, "PBS: the job has no display: %v\n", shown)
+		fmt.Fprintf(t.stderr(), "PBS: the job has no display: %v\n", shown)
 	}
 	if !s.spec.Restart {
-		for _, head := range []string{s.spec.StdoutHead, s.spec.StderrHead} {
-			_ = writeHead(t.slave, head, headAtTerminal) // nobody misses the job for it
+		for i, head := range []string{s.spec.StdoutHead, s.spec.StderrHead} {
+			_ = writeHead(t.far[1+i], head, headAtTerminal) // nobody misses the job for it
 		}
 	}
-	pid, err := s.fork(t.slave, t.slave, t.slave)
+	pid, err := s.fork(t.far[0], t.far[1], t.far[2])
 	if err != nil {
-		return 0, s.notExecuted(t.slave, err)
+		return 0, s.notExecuted(t.stderr(), err)
+	}
+	if t.pipes != nil {
+		t.pipes.leader.Store(int64(pid))
 	}
 	s.begin(pid)
 	return pid, nil

@@ -214,7 +214,8 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	spec.StdoutInPlace, spec.StderrInPlace = s.output().direct(t, a, stdout), s.output().direct(t, a, stderr)
 	spec.Again = t.Key.Run > 1
 	if t.interactive() {
-		spec.Terminal, spec.Stdout, spec.Stderr = true, "", ""
+		spec.Piped = t.Attrs.Get("interactive_pipes") == "True"
+		spec.Terminal, spec.Stdout, spec.Stderr = !spec.Piped, "", ""
 		spec.Display = t.Attrs.Get("forward_x11_cookie")
 	}
 	if nice, ok := t.limit("nice"); ok {
