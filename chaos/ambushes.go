@@ -13,7 +13,7 @@ import (
 // one and is started again, before anybody submits.
 func Early() []string { return []string{"InitCluster", "PutReplica", "RaiseLevel"} }
 
-// Later returns the kinds that come under load, by themselves or since the world provokes
+// Later returns the kinds that come under load, by themselves or because the world provokes
 // them.
 func Later() []string {
 	return []string{

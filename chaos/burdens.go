@@ -11,7 +11,7 @@ import (
 	"rampart/chaos/load"
 )
 
-// Burdens are hosts whose load suspends jobs, and lets them go on when it has gone, while leaders and moms die (L3, L5): each
+// Burdens returns the scenarios in which the load of hosts suspends jobs, which go on when it has gone, while leaders and moms die (L3, L5): each
 // suspension is for a load that was there, one of a host at a time whoever leads, and in the end all jobs have run.
 func Burdens() []Scenario {
 	at := func(seconds float64, k fault.Kind, who fault.Target, value string) fault.Step {

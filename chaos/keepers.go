@@ -9,8 +9,8 @@ import (
 	"rampart/chaos/load"
 )
 
-// Keepers are jobs of a queue whose jobs keep what is free while they wait, and need both cpus of a host that others leave one of, while
-// leaders and moms die (L3): what is kept is there, goes with its time, and in the end all of them have run.
+// Keepers returns the scenarios in which jobs of a queue keep what is free while they wait; they need both cpus of a host of which others leave one,
+// while leaders and moms die (L3): what is kept is there, goes with its time, and in the end all of them have run.
 func Keepers() []Scenario {
 	at := func(seconds float64, k fault.Kind, who fault.Target) fault.Step {
 		return fault.Step{At: time.Duration(seconds * float64(time.Second)), Kind: k, Target: who}

@@ -34,7 +34,7 @@ func lifeSteps() []lifeStep {
 	}
 }
 
-// Lives are runs over several hosts of which a host, or the leader, is lost at each step that the log knows of: the
+// Lives returns the scenarios in which a run over several hosts loses a host, or the leader, at each step that the log knows of: the
 // leader dies; a mother superior, or a sister, dies, is cut off, or its host is booted (L1 to L11).
 func Lives() []Scenario {
 	var all []Scenario

@@ -9,8 +9,8 @@ import (
 	"rampart/chaos/world"
 )
 
-// Releases are runs over several hosts that give their sisters back, while whoever is to bring that
-// about dies, at every step of it (L2, L3, L9).
+// Releases returns the scenarios in which runs over several hosts give their sisters back, while a daemon with
+// a part in that dies, at every step of it (L2, L3, L9).
 func Releases() []Scenario {
 	var all []Scenario
 	add := func(name string, faults ...fault.Step) {

@@ -24,7 +24,7 @@ type Report struct {
 // Good reports whether the run came to its end and every law holds.
 func (r *Report) Good() bool { return len(r.Trouble) == 0 && r.Verdict.Good() }
 
-// SaysNothing reports whether nothing is wrong but that too little happened.
+// SaysNothing reports whether the run is inconclusive: nothing is wrong, but too little happened.
 func (r *Report) SaysNothing() bool {
 	return len(r.Trouble) == 0 && len(r.Verdict.Broken) == 0 && len(r.Verdict.Inconclusive) > 0
 }

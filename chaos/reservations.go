@@ -9,8 +9,8 @@ import (
 	"rampart/chaos/load"
 )
 
-// Reservations are advance and standing reservations under jobs inside and outside of them, of which some cannot fit, while
-// whoever is to decide, begin or end them dies (L15).
+// Reservations returns the scenarios with advance and standing reservations and jobs inside and outside of them, of which some cannot fit,
+// while the daemons that decide, begin or end them die (L15).
 func Reservations() []Scenario {
 	at := func(seconds float64, k fault.Kind, who fault.Target) fault.Step {
 		return fault.Step{At: time.Duration(seconds * float64(time.Second)), Kind: k, Target: who}

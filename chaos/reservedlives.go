@@ -35,7 +35,7 @@ func reservedSteps() []reservedStep {
 	}
 }
 
-// ReservedLives are reservations of which the leader dies at each step that the log knows of (L1, L8, L10, L15).
+// ReservedLives returns the scenarios in which the leader dies at each step in the life of a reservation that the log knows of (L1, L8, L10, L15).
 func ReservedLives() []Scenario {
 	var all []Scenario
 	for _, step := range reservedSteps() {

@@ -9,8 +9,8 @@ import (
 	"rampart/chaos/load"
 )
 
-// Rivalries are jobs of an express queue that have others suspended, while whoever is to bring that about dies: some want
-// their vnodes for themselves, and who is suspended gives back all, or nothing that the other needs.
+// Rivalries returns the scenarios in which jobs of an express queue have others suspended, while a daemon with a part in that dies: some want
+// their vnodes for themselves, and a suspended job gives back all, or nothing that the other needs.
 func Rivalries() []Scenario {
 	at := func(seconds float64, k fault.Kind, who fault.Target) fault.Step {
 		return fault.Step{At: time.Duration(seconds * float64(time.Second)), Kind: k, Target: who}

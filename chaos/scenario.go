@@ -42,13 +42,12 @@ func (s Scenario) String() string {
 	return b.String()
 }
 
-// Of so many seeds one tries the fence, one kills leaders at a command, one has jobs preempt each other, one has jobs keep what is free, one has
-// reservations, and one has sick hosts.
+// drawnEvery is the number of seeds of which one tries the fence, one kills leaders at a command, one has jobs preempt each other, one has jobs
+// keep what is free or hosts with load, one has reservations, and one has sick hosts.
 const drawnEvery = 8
 
 // Schedule draws the scenario of a seed: crashes, partitions and their ends under
-// submissions, deletions and lists; for some seeds a mom that is away beyond its fence, or
-// leaders that die at a command.
+// submissions, deletions and lists. Some seeds have a subject of their own besides (drawnEvery).
 func Schedule(seed uint64) Scenario {
 	switch seed % drawnEvery {
 	case 5:

@@ -10,7 +10,7 @@ import (
 	"rampart/chaos/world"
 )
 
-// Sicknesses are runs on hosts that live and cannot start programs, for want of processes or of room on their disks, and are
+// Sicknesses returns the scenarios with hosts that live and cannot start programs, for want of processes or of room on their disks, and are
 // well again later (L14). The first hosts, which the scheduler would take, fall sick; the last one is always well.
 func Sicknesses() []Scenario {
 	at := func(seconds float64, k fault.Kind, who fault.Target, value string) fault.Step {
@@ -51,8 +51,8 @@ func sick(seed uint64) Scenario {
 	return s
 }
 
-// Elsewheres are runs of which a sister dies before it has joined: the fence of its host falls in minutes, and the job runs
-// elsewhere before (L2).
+// Elsewheres returns the scenarios in which a sister of a run dies before it has joined: the fence of its host expires in minutes, and the job
+// runs elsewhere before (L2).
 func Elsewheres() []Scenario {
 	var all []Scenario
 	for _, loss := range []struct {

@@ -108,7 +108,7 @@ func Sieges() []Scenario {
 	return all
 }
 
-// Lies returns the scenarios in which gossip tells of moms what is not so (L13).
+// Lies returns the scenarios in which gossip tells lies about moms (L13).
 func Lies() []Scenario {
 	mom, other := fault.Target{Role: fault.Mom}, fault.Target{Role: fault.Mom, N: 1}
 	at := func(s float64, k fault.Kind, t fault.Target) fault.Step {

@@ -8,8 +8,8 @@ import (
 	"rampart/chaos/world"
 )
 
-// Startups are runs that begin with a host more than they need and are cut down to healthy ones
-// before their programs, while whoever has a part in that dies or is cut off (L1 to L10).
+// Startups returns the scenarios in which runs begin with one host more than they need and are reduced to healthy ones
+// before their programs start, while a daemon with a part in that dies or is cut off (L1 to L10).
 func Startups() []Scenario {
 	var all []Scenario
 	add := func(name string, faults ...fault.Step) *Scenario {

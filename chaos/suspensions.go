@@ -9,8 +9,8 @@ import (
 	"rampart/chaos/world"
 )
 
-// Suspensions are jobs on one and on several hosts that are suspended and resumed again and again, while
-// whoever is to bring that about dies or is cut off. They give back all that they have, or their
+// Suspensions returns the scenarios in which jobs on one and on several hosts are suspended and resumed again and again, while
+// the daemons that do it die or are cut off. They give back all that they have, or their
 // cpus alone (L3, L9, L10).
 func Suspensions() []Scenario {
 	var all []Scenario

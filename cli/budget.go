@@ -16,7 +16,7 @@ const (
 	longestTimeout  = 24 * 60 * 60
 )
 
-// Budget returns how long a command may wait for an answer; 0: as long as it is usual.
+// Budget returns how long a command may wait for an answer; 0: the default.
 func (t Target) Budget() (time.Duration, error) {
 	if t.Timeout == "" {
 		return 0, nil

@@ -62,7 +62,7 @@ func (o *Options) Last(name string) string {
 	return ""
 }
 
-// Only returns the options with some of the operands.
+// Only returns a copy of the options with the given operands.
 func (o *Options) Only(operands []string) *Options {
 	some := *o
 	some.Operands = operands

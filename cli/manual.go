@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Manual is what manual pages say of a set of commands.
+// A Manual holds the text of the manual pages of a set of commands.
 type Manual struct {
 	// Text has of each command "= NAME", lines of what it does besides its summary, and its options, each with its text behind a tab.
 	Text string

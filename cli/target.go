@@ -31,8 +31,7 @@ type Target struct {
 	Operand  bool     // the last of Names was read in an operand
 }
 
-// Meaning returns the target for an operand that names a server itself: none but that is meant,
-// whoever is asked.
+// Meaning returns the target for an operand that names a server: only that server may answer.
 func (t Target) Meaning(name string) Target {
 	t.Server, t.Names, t.Operand = hostOf(name), []string{name}, true
 	return t

@@ -40,8 +40,8 @@ func (r *Replica) Read(ctx context.Context, mode Mode) (*state.View, error) {
 // before reading the state that it should differ from.
 func (r *Replica) Changed() <-chan struct{} { return r.cfg.Machine.Changed() }
 
-// ReadIndex answers a follower: which index has a read to wait for that began
-// before the call? Only a leader in its started term answers.
+// ReadIndex tells a follower which index a read that began before the call must wait for.
+// Only a leader in its started term answers.
 func (r *Replica) ReadIndex(ctx context.Context) (index, term uint64, err error) {
 	return r.reads.index(ctx)
 }
@@ -81,7 +81,7 @@ func (r *Replica) Statuses(ctx context.Context) []member.Status { return r.censu
 // is known.
 func (r *Replica) Leader() (addr string, self, ok bool) { return r.raft.leader() }
 
-// IsLeader reports whether this replica believes to lead.
+// IsLeader reports whether this replica believes that it leads.
 func (r *Replica) IsLeader() bool { return r.raft.leading() != nil }
 
 // Term returns the present term, 0 before Run.
@@ -91,7 +91,7 @@ func (r *Replica) Term() uint64 { return r.raft.term() }
 // not answer.
 func (r *Replica) Silent() bool { return r.raft.silence.kept() }
 
-// Runs reports whether Raft runs here: nothing speaks against this disk, and it may ask
+// Runs reports whether Raft runs here: this disk was accepted, and the replica may ask
 // to become a member.
 func (r *Replica) Runs() bool { return r.raft.node.Load() != nil }
 
@@ -119,8 +119,7 @@ func (r *Replica) Transfer(ctx context.Context, to pbs.ReplicaName) error {
 // Members returns the replicas of the cluster; nobody before Raft runs here.
 func (r *Replica) Members() []Member { return r.raft.members() }
 
-// MayRemove refuses to remove a replica when those that are left, and answer, would be no
-// quorum.
+// MayRemove returns an error if the replicas that would be left, and answer, are no quorum.
 func (r *Replica) MayRemove(ctx context.Context, name pbs.ReplicaName) error {
 	return r.removals.may(ctx, name)
 }

@@ -212,7 +212,7 @@ func (f *FSM) Restore(r io.ReadCloser) error {
 	return nil
 }
 
-// ReadSnapshot is what commands read snapshot files with.
+// ReadSnapshot reads a snapshot file, for commands.
 func ReadSnapshot(r io.Reader) (*state.Store, error) {
 	s, _, err := snapshot.Read(r)
 	return s, err

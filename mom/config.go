@@ -121,7 +121,7 @@ func (c *Config) random(b []byte) error {
 	return err
 }
 
-// Read makes Config the source of the spool's id.
+// Read implements io.Reader over the host's random source, from which the spool draws its id.
 func (c *Config) Read(b []byte) (int, error) { return len(b), c.random(b) }
 
 // cookie returns a fresh PBS_JOBCOOKIE.

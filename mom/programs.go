@@ -23,8 +23,8 @@ const (
 	tailBytes = 32 << 10
 )
 
-// Spawn starts a program of the run. It is answered when the program is on record; how it
-// fares, Follow tells.
+// Spawn starts a program of the run. It is answered when the program is on record; Follow
+// tells how it fares.
 func (s sister) Spawn(ctx context.Context, r *connect.Request[api.SpawnRequest]) (*connect.Response[api.SpawnReply], error) {
 	runner, err := s.part(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
 	if err != nil {

@@ -41,7 +41,7 @@ type budget struct {
 
 type budgetKey struct{}
 
-// WithBudget returns a context that ends after so long, not counting the time in which the
+// WithBudget returns a context that ends after d, not counting the time in which the
 // server says that it works on the request; 0: it ends with ctx only.
 func WithBudget(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	b := newBudget(ctx, d)

@@ -6,7 +6,7 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// A Caller is who asks: a daemon by its certificate, a person whom a daemon
+// A Caller is the authenticated peer of a request: a daemon by its certificate, a person whom a daemon
 // vouches for, or a person with a login token.
 type Caller struct {
 	// User is the person; its name is empty when a daemon asks for itself.

@@ -198,7 +198,7 @@ func UnknownResult(id RequestID) error {
 	return pbs.Errorf(pbs.UnknownResult, "%s (request id %s)", pbs.UnknownResult.Text(), id)
 }
 
-// NoQuorum is the error of a call that the replicas answered, and none did.
+// NoQuorum returns the error of a call that replicas answered but none could execute.
 func NoQuorum(cause error) error {
 	return fmt.Errorf("%w: %w", pbs.Refuse(pbs.NoQuorum), cause)
 }

@@ -15,7 +15,7 @@ const shutdownBudget = 5 * time.Second
 type stoppingKey struct{}
 
 // Stopping returns a channel that is closed when the server that serves the request
-// ends, nil if nobody says so. Whoever would go on for ever must heed it.
+// ends, nil if the server has none. Handlers that run for long must watch it.
 func Stopping(ctx context.Context) <-chan struct{} {
 	stopping, _ := ctx.Value(stoppingKey{}).(<-chan struct{})
 	return stopping

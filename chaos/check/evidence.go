@@ -132,8 +132,7 @@ type Digest struct {
 	Sum     uint64
 }
 
-// A Move is a job in a state that it was not in when the replica was last looked
-// at. Several entries may lie between two moves.
+// A Move is a change of a job's state as seen between two looks at a replica. Several entries may lie between two moves.
 type Move struct {
 	Replica string
 	Start   int // which start of the replica: a restart replays the past

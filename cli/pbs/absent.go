@@ -68,5 +68,5 @@ func FindAbsent(name string) (Absent, bool) {
 	return Absent{}, false
 }
 
-// String says in a line what does the program's job.
+// String returns a line that names the replacement for the program.
 func (a Absent) String() string { return a.Name + ": not in Rampart: " + a.Instead }

@@ -99,7 +99,7 @@ func (k *Roll) Forget(id raft.ServerID) {
 	delete(k.marks, id)
 }
 
-// Leaves returns since when this leader knows of the removal of a server.
+// Leaves returns when this leader first saw the removal of a server on record, which is now if it has not seen it before.
 func (k *Roll) Leaves(serverID string, now time.Time) (since time.Time) {
 	if _, ok := k.leaving[serverID]; !ok {
 		k.leaving[serverID] = now

@@ -18,7 +18,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// A LoadStop suspends a running job since the load of a host of it is beyond loadStop (specification: reservation section 9.7).
+// A LoadStop suspends a running job because the load of one of its hosts exceeds loadStop (specification: reservation section 9.7).
 type LoadStop struct {
 	Job      pbs.JobID
 	RunCount pbs.RunCount

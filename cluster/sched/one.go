@@ -7,12 +7,12 @@ import (
 	"rampart/fsm/state"
 )
 
-// wished is the level of who starts at an operator's wish: above all others.
+// wished is the level of a job that an operator starts: above all others.
 const wished = math.MaxInt64
 
-// PlaceOne finds vnodes for a job that is to start at an operator's wish, whatever its queue, its turn, the limits and thresholds of load say;
-// or what has to be preempted for it, nothing where enough is on its way out already. Where nothing helps it says why. Loads is what hosts say,
-// nil if nobody hears them.
+// PlaceOne finds vnodes for a job that an operator starts (qrun), regardless of its queue, its turn, limits and thresholds of load. It returns
+// them, or else what has to be preempted for the job (nothing where enough is being preempted already), or else why the job cannot start.
+// Loads has the loads of hosts; it may be nil.
 func PlaceOne(v *state.View, j *state.Job, loads *Loads) (execVnode string, makeWay []*command.PreemptJob, why string) {
 	v = v.At(v.Now(), nil)
 	p := NewPlanner()

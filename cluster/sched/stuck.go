@@ -8,10 +8,10 @@ import (
 	"rampart/fsm/state"
 )
 
-// After one event most jobs wait as they did before, and for the same reason. Two things make their part of a cycle short.
+// After an event most jobs wait as they did before, and for the same reason. Two things keep their part of a cycle short.
 //
-// A class is stuck that fitted nowhere in the last cycle, if nothing that was freed since is enough for even one chunk of it: no
-// vnodes are looked for then. Only classes of one kind of chunk can be: of several kinds one may find room because another one has
+// A class is stuck if it fitted nowhere in the last cycle and nothing that was freed since is enough for even one chunk of it: then no
+// vnodes are searched. Only classes with one kind of chunk can be stuck: of several kinds one may find room because another one has
 // been given less.
 //
 // A line is quiet if its class is stuck and its jobs know already for what kind of reason they wait: nothing of it comes into the

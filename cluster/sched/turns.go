@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Turns lets one at a time plan with what is free: a cycle of the scheduler, or qrun while others make way for the job
-// that it starts, which a cycle would else give to somebody else. One serves all terms of a process; nil lets all plan. Each scheduler has
-// turns of its own, since none plans with what is another's.
+// Turns is a lock on the free resources: one at a time plans with them, a cycle of the scheduler, or qrun while others make way for the job
+// that it starts, whose room a cycle would otherwise give away. One serves all terms of a process; nil lets all plan. Each scheduler has
+// Turns of its own, since none plans with what is another's. (The dispatch turns of jobs that reserve are another subject: reserving.)
 type Turns struct {
 	taken  chan struct{}
 	others named[Turns]

@@ -184,7 +184,8 @@ func (s hostValues) Offer(def resource.Def) (value string, has bool) {
 	return "", false
 }
 
-// Left returns what the vnodes of the host have left of what is consumed there, or the cluster of what is the whole cluster's, and what there is in all.
+// Left returns how much of a resource is left, and how much there is in all: on the vnodes of the host, or of the whole cluster if it is a
+// server-wide resource.
 func (s hostValues) Left(def resource.Def) (left, total int64, has bool) {
 	w := s.world
 	if !def.AtVnodes() {

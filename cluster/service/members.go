@@ -17,12 +17,12 @@ import (
 	"rampart/transport/api"
 )
 
-// Members is who belongs to the replicas.
+// Members implements the Members service: the membership of replicas.
 type Members struct{ base }
 
 // RemoveReplica takes a replica out of the cluster for good. A leader that is to go hands
-// over, and the request is done by the next one. Whoever asks through the replica itself
-// gets his answer before that is cut off.
+// over, and the request is done by the next one. A caller that asks through the replica itself
+// gets its answer before that is cut off.
 func (m *Members) RemoveReplica(ctx context.Context, r *connect.Request[api.RemoveReplicaRequest]) (*connect.Response[api.RemoveReplicaReply], error) {
 	name := pbs.ReplicaName(r.Msg.GetReplica())
 	caller, _ := transport.CallerFrom(ctx)
@@ -101,7 +101,7 @@ func (m *Members) setClass(ctx context.Context, r connect.AnyRequest, asked stri
 	return err
 }
 
-// Standing reports whether somebody has removed a replica: it cannot ask as one any more.
+// Standing tells a replica whether it was removed; a removed one can no longer authenticate as a replica.
 func (m *Members) Standing(ctx context.Context, r *connect.Request[api.StandingRequest]) (*connect.Response[api.StandingReply], error) {
 	v, err := m.present(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"rampart/transport/api"
 )
 
-// Recovery is what is left to do without a quorum. Every replica answers it, whatever it
+// Recovery implements the Recovery service: what can be done without a quorum. Every replica answers it, whatever it
 // waits for.
 type Recovery struct{ base }
 

@@ -233,7 +233,7 @@ func (c *base) record(ctx context.Context, id state.Identity) error {
 	return err
 }
 
-// News tells a daemon what has changed of the cluster since it enrolled.
+// News tells a daemon what has changed about the cluster since it enrolled.
 func (t *Trust) News(ctx context.Context, r *connect.Request[api.NewsRequest]) (*connect.Response[api.NewsReply], error) {
 	caller, _ := transport.CallerFrom(ctx)
 	v, err := t.present(ctx)

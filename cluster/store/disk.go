@@ -21,7 +21,7 @@ type Disk struct {
 	Dir string
 }
 
-// Well reports whether a leader with a worse disk may hand over to a replica with this one.
+// Well reports whether the disk is good enough for a leader: one with a worse disk may hand over to its replica.
 func (d Disk) Well() bool { return !d.Sick && !d.Low && d.P99 <= fineWrite }
 
 // Fails reports whether another disk would make a better leader's.

@@ -109,7 +109,7 @@ func (a Account) Charged(t resource.Table) resource.List {
 	return sum
 }
 
-// ChargedOf yields the amounts that Charged sums up of one resource, for those who sum up numbers.
+// ChargedOf yields the amounts that Charged sums up of one resource, for callers that sum numbers.
 func (a Account) ChargedOf(name string) iter.Seq[string] {
 	return func(yield func(amount string) bool) {
 		if amount, ok := a.Assigned.Get(name); ok && !yield(amount) {

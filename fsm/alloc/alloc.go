@@ -87,8 +87,8 @@ func (a Assignment) Hosts() []string {
 	return all
 }
 
-// A Split is an assignment in two: what stays, and what is given back. What both have of a
-// vnode comes to what it was.
+// A Split is an assignment in two parts: what stays, and what is given back. For each vnode the
+// parts add up to the original.
 type Split struct {
 	Kept     Grant
 	Released []Placed

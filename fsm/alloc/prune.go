@@ -22,7 +22,7 @@ type Unpruned struct {
 // Error returns what is told to whoever asked.
 func (u *Unpruned) Error() string { return "the hosts that are left do not satisfy " + u.Keep }
 
-// Lines returns what the log says of it: the last one is of a finer kind (specification:
+// Lines returns what the log says of it, and apart from it a detail for a finer level (specification:
 // reliable-startup section 13).
 func (u *Unpruned) Lines(t resource.Table) (lines []string, detail string) {
 	wish := Unsatisfied{Chunk: u.Chunk, Wish: Wish{Text: u.Keep}, Have: u.Available.String()}

@@ -44,7 +44,7 @@ func (s Sharing) Lets(u Use, p spec.Place) bool {
 	return u.Lets(u.Here > 0 && s.AloneFor(p), u.OnHost > 0 && s.HostAloneFor(p))
 }
 
-// Lets reports whether another one may use the vnode beside those who do, who wants the vnode, or its host, alone or not.
+// Lets reports whether another run may use the vnode together with its present users, if it wants the vnode, or its host, alone or not.
 func (u Use) Lets(alone, host bool) bool {
 	return !u.Alone && !u.HostAlone && (u.Here == 0 || !alone) && (u.OnHost == 0 || !host)
 }

@@ -65,7 +65,7 @@ type CheckpointFailed struct {
 	Reason   string       `cbor:"4,keyasint,omitempty"`
 }
 
-// Apply takes the holds back that came with the wish. A report of another run changes
+// Apply removes the holds that the request had set. A report of another run changes
 // nothing (L2).
 func (c *CheckpointFailed) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 	fresh, err := c.Source.take(tx, res)

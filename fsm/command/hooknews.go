@@ -20,7 +20,7 @@ type HooksTold struct {
 	Deleted    []string     `cbor:"5,keyasint,omitempty"` // names of those that it has removed
 }
 
-// Apply notes it. Word of a mom that has registered since is void.
+// Apply notes it. A report of a mom that has registered again since is ignored.
 func (c *HooksTold) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	h, ok := tx.Host(c.Host)
 	if !ok || h.Registered != c.Registered || c.Generation <= h.Hooks {

@@ -7,8 +7,8 @@ import (
 	"rampart/fsm/state"
 )
 
-// StopForLoad suspends a running job since a host of it has more load than thresholds let jobs run with (specification: reservation
-// section 9.7). Which load that is nobody knows but the scheduler; it goes on when the scheduler says so.
+// StopForLoad suspends a running job because the load of one of its hosts exceeds the thresholds for running jobs (specification: reservation
+// section 9.7). Only the scheduler knows the load; the job goes on when the scheduler says so.
 type StopForLoad struct {
 	Job      pbs.JobID    `cbor:"1,keyasint"`
 	RunCount pbs.RunCount `cbor:"2,keyasint"` // that was looked at

@@ -10,7 +10,7 @@ import (
 	"rampart/fsm/spec"
 )
 
-// gives returns whether a suspended job gives a resource back: those that restrict_res_to_release_on_suspend of the server names
+// gives returns a predicate for the resources that a suspended job gives back: those that restrict_res_to_release_on_suspend of the server names
 // (specification: suspend-release section 2), else all but those of which lsf.shared says RELEASE = N (reservation section 6.9); nil: all.
 func (t *tables) gives() func(name string) bool {
 	var names []string

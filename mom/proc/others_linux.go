@@ -33,8 +33,8 @@ func Strangers(may func(uid uint32) bool) []Stranger {
 	return all
 }
 
-// End kills the process, and reports whether it was there. It is held while its user is looked at again: its number may be
-// another's by now.
+// End kills the process, and reports whether it was there. A descriptor holds the process while its user is checked again, since its pid may
+// have been reused.
 func (s Stranger) End() bool {
 	fd, err := unix.PidfdOpen(s.PID, 0)
 	if err != nil {

@@ -46,7 +46,7 @@ var memberships = table[MemberState]{
 	{MemberReported, partOverWord, MemberLeft},
 }
 
-// An Assignment is which hosts of a run have vnodes since releases have changed that, and who has been told.
+// An Assignment records which hosts of a run still have vnodes after releases, and which of them have been told.
 type Assignment struct {
 	Number uint64 `json:"number,omitempty"` // of the last order about it
 	// Keep are the hosts that keep vnodes, nil for all; Former, while that may be withdrawn, those that

@@ -325,7 +325,7 @@ func (r *Runner) publish(t Task) {
 	close(*r.changed.Swap(&next))
 }
 
-// Await waits until the task is as ok says, and returns it.
+// Await waits until ok returns true for the task, and returns it.
 func (r *Runner) Await(ctx context.Context, ok func(Task) bool) (Task, error) {
 	for {
 		changed := *r.changed.Load()

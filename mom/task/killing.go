@@ -17,7 +17,7 @@ func (s KillState) String() string {
 	return nameOf([]string{NotKilled: "none", KillAsked: "asked", KillOrdered: "ordered"}, s)
 }
 
-// A Killing is somebody's wish that the job ends.
+// A Killing is a request to end the job.
 type Killing struct {
 	Delay   time.Duration `json:"delay,omitempty"`
 	Requeue bool          `json:"requeue,omitempty"`

@@ -34,7 +34,7 @@ func (s State) starting() bool { return s == Joining || s == Starting }
 // unstarted reports whether the program is still to be started.
 func (s State) unstarted() bool { return s == Accepted || s.starting() }
 
-// A Life is how far a run is at its mother superior, and what speaks for its end.
+// A Life is the state of a run at its mother superior, with the reasons to end it.
 type Life struct {
 	State   State      `json:"state,omitempty"`
 	Kill    KillOrder  `json:"kill,omitzero"`

@@ -39,7 +39,7 @@ type Scripts interface {
 	Counts(ctx context.Context, k spool.TaskKey) (RunOwner, error)
 }
 
-// Lines writes the mom's log.
+// Lines is the mom's log, by kinds of lines.
 type Lines interface {
 	// Job writes a line about a job, File one about its files.
 	Job(event uint16, job pbs.JobID, text string)

@@ -16,7 +16,7 @@ type Trial struct {
 	Proven []pbs.HostName `json:"proven,omitempty"`
 }
 
-// A StartStep is what a sister is asked for before the program.
+// A StartStep is what a sister is asked to do before the program starts.
 type StartStep uint8
 
 // The steps.

@@ -105,7 +105,7 @@ func (c *Client) Recovery() apiconnect.RecoveryClient {
 	return apiconnect.NewRecoveryClient(c.http, baseURL, c.connect...)
 }
 
-// Members returns the client of who belongs to the replicas.
+// Members returns the client of the Members service.
 func (c *Client) Members() apiconnect.MembersClient {
 	return apiconnect.NewMembersClient(c.http, baseURL, c.connect...)
 }

@@ -62,16 +62,16 @@ func (k Kind) String() string {
 	return ""
 }
 
-// Runs reports whether it is a run that uses the vnode, or what counts as one: it is taken of what is free.
+// Runs reports whether the hold reduces what is free now: it is a run's that uses the vnode, or counts as one.
 func (k Kind) Runs() bool { return k == Run || k == Released || k == Kept }
 
-// Uses reports whether the vnode itself is used, and not but amounts of it.
+// Uses reports whether the hold uses the vnode itself, and not only amounts of it.
 func (k Kind) Uses() bool { return k != Suspended && k != Fading }
 
-// Waits reports whether it is what a job is to have that waits.
+// Waits reports whether the hold is for a waiting job.
 func (k Kind) Waits() bool { return k == Top || k == Kept }
 
-// Reserves reports whether it is what a reservation has, or is to have.
+// Reserves reports whether the hold is a reservation's, which has it or is to have it.
 func (k Kind) Reserves() bool { return k == Reservation || k == Pending }
 
 // A Hold is what somebody has of a vnode from a time on until before another one.
@@ -157,7 +157,7 @@ func (v *Vnode) Add(h *Hold) {
 // few is the part of the holds up to which it takes less time to add some one after the other than to sum up all anew.
 const few = 32
 
-// AddAll notes holds, very many of them in less time than one after the other.
+// AddAll adds holds, in bulk if they are many.
 func (v *Vnode) AddAll(all []*Hold) {
 	if len(all)*few < len(v.holds) || len(all) < few && len(v.holds) > 0 {
 		for _, h := range all {
@@ -196,7 +196,7 @@ func (v *Vnode) Take(wanted func(*Hold) bool) (taken []*Hold) {
 	return taken
 }
 
-// Clear removes all holds. What it had room for stays.
+// Clear removes all holds. The storage is kept for reuse.
 func (v *Vnode) Clear() {
 	clear(v.holds)
 	v.holds, v.apart = v.holds[:0], 0
