@@ -45,7 +45,7 @@ func ownerWith(a transport.Account, group string) task.Account {
 	return task.Account{Name: a.Name, UID: a.UID, GID: gid, Groups: a.GIDs, Home: a.Home, Shell: a.Shell}
 }
 
-// knownOwner returns the owner of a job as the servers know him, nil if they do not.
+// knownOwner returns the owner of a job as the servers know that user, nil if they do not.
 func knownOwner(a *api.Account, user, group string) *task.Account {
 	known, ok := transport.AccountFrom(a)
 	if !ok || known.Name != user {

@@ -33,7 +33,7 @@ const (
 // that prints it.
 type amount struct{ name, value, command string }
 
-// amount reads such a line. What is none, and what the mom finds out by itself, is passed over.
+// amount reads such a line. A line that is no amount, or of one that the mom finds out by itself, is ignored.
 func (s *settings) amount(line string) {
 	name, rest, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
 	rest = strings.TrimSpace(rest)
@@ -74,7 +74,7 @@ func (s *amounts) keep(ctx context.Context, changed func()) {
 	}
 }
 
-// measure finds out all amounts, and reports whether they have changed. What a command fails to say there is nothing of.
+// measure finds out all amounts, and reports whether they have changed. The amount is 0 if its command fails.
 func (s *amounts) measure(ctx context.Context) bool {
 	var now []*api.Attribute
 	for _, a := range s.named() {

@@ -102,7 +102,7 @@ func (m *Mom) refuseScripts(ctx context.Context, has *hook.Store, next *hook.Man
 	}
 }
 
-// What PBS calls the error of a mom that takes no scripts of root, and the request that brings a file of a hook.
+// The texts that PBS has for the error of a mom that accepts no scripts of root, and for the request that brings a file of a hook.
 const (
 	rejectsRootScripts = 15168
 	copyHookFile       = 85

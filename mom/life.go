@@ -94,7 +94,7 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 }
 
 // endStrays ends the jobs of a mom that had this home before and whose memory is gone:
-// the servers take the new one's registration as the word that they are over.
+// the servers conclude from the new one's registration that they are over.
 func endStrays(m *Mom) error {
 	n, err := m.config.System.EndStrays(spool.TasksDir(m.config.Home))
 	if err != nil {

@@ -143,7 +143,7 @@ func (s *settings) directive(line string) error {
 	return nil
 }
 
-// enforce reads $enforce [!]NAME [VALUE]. What PBS's manual has beside, and this mom does not, is passed over.
+// enforce reads $enforce [!]NAME [VALUE]. Names that PBS's manual has and this mom has not are ignored.
 func (s *settings) enforce(name, value string, on bool) error {
 	numbers := map[string]*float64{
 		"average_cpufactor": &s.Enforce.AverageFactor, "average_percent_over": &s.Enforce.AverageOver,

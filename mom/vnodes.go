@@ -54,7 +54,7 @@ func (d Definitions) Insert(name string, text []byte) error {
 	return d.Replace(name, text)
 }
 
-// Replace puts a file in place of the one of that name. Names that begin with PBS are a PBS's own.
+// Replace puts a file in place of the one of that name. Names that begin with PBS are reserved for PBS.
 func (d Definitions) Replace(name string, text []byte) error {
 	if err := validDefinition(name); err != nil {
 		return err

@@ -262,7 +262,7 @@ func turnRoots(ctx context.Context, w *World) error {
 	return nil
 }
 
-// forget says that a host is dead, until it is believed: that is when it is down.
+// forget declares a host dead, again and again until that is accepted, when the host is down.
 func forget(ctx context.Context, w *World) error {
 	for {
 		_, err := w.admin.ForgetHost(ctx, connect.NewRequest(&api.ForgetHostRequest{Host: w.moms[0].name}))

@@ -68,7 +68,7 @@ func (p *programs) stand(ctx context.Context) {
 	}
 }
 
-// caught is stand for what a frost waits for.
+// caught waits as stand does, where the frost waits for the mom to come to that point.
 func (p *programs) caught(ctx context.Context) {
 	p.mu.Lock()
 	if p.frozen != nil {

@@ -199,7 +199,7 @@ func (k *book) ended(n int, fenced bool) {
 	k.runs[n].End, k.runs[n].Fenced = k.since(), fenced
 }
 
-// people are the accounts: everybody is there, with a home of his own.
+// people are the accounts: everybody is there, with a home directory of their own.
 type people struct{ dir string }
 
 func (p people) account(name string, uid uint32) transport.Account {

@@ -54,7 +54,7 @@ func (w *World) reap() {
 	}
 }
 
-// ended reports whether a process has: nil was seen before.
+// ended reports whether a process has ended; a nil channel means that this was seen before.
 func ended(done chan struct{}) bool {
 	select {
 	case <-done:

@@ -68,8 +68,8 @@ func (w *World) chance(what string) {
 // late is how much longer than its time a probe takes of a plain world that fails.
 const late = 53 * time.Nanosecond
 
-// patient is the network of a host of a plain world. memberlist begins to suspect whom it probes in vain at one of its ticks, if it
-// waits for no answer over a stream any more, and declares him dead at another one: such a wait takes all its time here, and more.
+// patient is the network of a host of a plain world. memberlist begins to suspect a member that it probes in vain at one of its ticks, if it
+// waits for no answer over a stream any more, and declares it dead at another one: such a wait takes all its time here, and more.
 type patient struct {
 	*memnet.Host
 	gossip string // the port

@@ -186,7 +186,7 @@ func (w *Watcher) silentLocked(h *state.Host) string {
 	return ""
 }
 
-// strangeLocked tells whether a mom is down since an earlier leader, this one has not heard of it for as long as it
+// strangeLocked reports whether a mom has been down since an earlier leader, this one has not heard of it for as long as it
 // would wait for one that is up, and its vnodes do not say so yet.
 func (w *Watcher) strangeLocked(v *state.View, h *state.Host) bool {
 	if h.Up || time.Since(w.began) <= grace || w.renewed[h.Name].After(w.began) {

@@ -88,7 +88,7 @@ func (f *further) follow(ctx context.Context, loops *errgroup.Group, s *state.Se
 // ofDefault reports whether a name is the default scheduler's.
 func ofDefault(sched string) bool { return sched == "" || sched == state.DefaultScheduler }
 
-// named is what each scheduler beside the default one has for itself.
+// named holds a value for each scheduler beside the default one.
 type named[T any] struct {
 	mu  sync.Mutex
 	all map[string]*T

@@ -20,7 +20,7 @@ func (d due) compare(o due) int {
 	return cmp.Or(cmp.Compare(d.end, o.end), cmp.Compare(d.seq, o.seq), cmp.Compare(d.sub, o.sub))
 }
 
-// endings are the ends of the runs of a cycle: of those that are as they were in earlier cycles as many as were asked for.
+// endings holds the ends of the runs of a cycle: of those that are as they were in earlier cycles as many as were asked for.
 type endings struct {
 	kept *ends
 	all  []due         // the first ones, in their order

@@ -9,8 +9,8 @@ import (
 	"rampart/fsm/state"
 )
 
-// A future is what a cycle knows of times to come. The calendar of a vnode is read when it is first asked for, and kept for later cycles:
-// see kept. Where nothing is promised none is.
+// A future holds what a cycle knows of times to come. The calendar of a vnode is read when it is first asked for, and kept for later cycles:
+// see kept. Where nothing is promised no calendar is read.
 type future struct {
 	view   *state.View
 	now    pbs.Time

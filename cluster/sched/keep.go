@@ -56,7 +56,7 @@ func (c *cycle) moved(placed spec.ExecVnode) {
 	c.future.touch(c.free, placed.Vnodes())
 }
 
-// realWorld is what is free if nothing is kept.
+// realWorld returns what is free if nothing is kept.
 func (r *reserving) realWorld(c *cycle) *world {
 	if r.real == nil {
 		c.free.column(r.ncpus)
@@ -96,7 +96,7 @@ func (r *reserving) closes(gate *world, placed spec.ExecVnode) {
 	gate.recount(placed)
 }
 
-// placeKept is placeBeside where jobs may keep something: whoever may backfill gets of it what he gives back before its job is to
+// placeKept is placeBeside where jobs may keep something: a job that may backfill gets of it what it gives back before the owner of the keep is to
 // start (specification: reservation section 6.6).
 func (c *cycle) placeKept(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
 	r := c.reserving
@@ -247,7 +247,7 @@ func (c *cycle) blockedByKept(cl *class) (state.Wait, bool) {
 	return why, true
 }
 
-// allKeptFrom reports whether all jobs of a line wait since there is no room for them beside what is kept for others, and know it already.
+// allKeptFrom reports whether all jobs of a line wait because there is no room for them beside what is kept for others, and know it already.
 func (c *cycle) allKeptFrom(l line) bool {
 	r := c.reserving
 	if r == nil || l.alone || l.class.lines > 1 || !r.failed[l.class] || c.backfills(l.of.Queue) || !c.onlyRoom() || !c.plain(l.of.Queue) {

@@ -42,7 +42,7 @@ func (k *kept) letGo() {
 	k.made, k.spare = k.made[:0], append(k.spare, k.made...)
 }
 
-// lasting returns one that is not used.
+// lasting returns a lasting that is not in use.
 func (k *kept) lasting() *lasting {
 	l := &lasting{}
 	if n := len(k.spare); n > 0 {
@@ -80,7 +80,7 @@ func (p period) compare(o period) int {
 	return cmp.Or(cmp.Compare(p.from, o.from), cmp.Compare(p.until, o.until))
 }
 
-// forget drops all.
+// forget drops everything that was kept.
 func (k *kept) forget() { *k = kept{} }
 
 // follow drops what does not hold in a view any more.
@@ -206,7 +206,7 @@ func (k *kept) replace(gone, come []period) {
 	k.begins = append(merged, come...)
 }
 
-// beginsFrom returns when occurrences begin, from a time on, each time once. What is to begin, and has not in its time, is about to.
+// beginsFrom returns when occurrences begin, from a time on, each time once. An occurrence that is late counts as about to begin.
 func (k *kept) beginsFrom(now pbs.Time) []pbs.Time {
 	ahead, _ := slices.BinarySearchFunc(k.begins, now, func(p period, now pbs.Time) int { return cmp.Compare(p.from, now+1) })
 	all := slices.Grow(k.ahead[:0], 1+len(k.begins)-ahead)

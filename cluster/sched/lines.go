@@ -2,7 +2,7 @@ package sched
 
 import "rampart/fsm/state"
 
-// A line are the jobs of one class that were not considered yet.
+// A line holds the jobs of one class that were not considered yet.
 type line struct {
 	of     *state.Class
 	class  *class

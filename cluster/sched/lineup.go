@@ -9,7 +9,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// A lineup are the lines with which a cycle begins, and their order. It is kept from one cycle to the next: most classes still
+// A lineup holds the lines with which a cycle begins, and their order. It is kept from one cycle to the next: most classes still
 // have the same first job.
 type lineup struct {
 	lines  []line

@@ -213,7 +213,7 @@ func (c *cycle) priority(name pbs.QueueName) int64 {
 	return n
 }
 
-// goesOnAlone reports whether a host's load suspends nobody since one job runs there alone and nobody types.
+// goesOnAlone reports whether a host's load suspends no job because one job runs there alone and nobody types.
 func (c *cycle) goesOnAlone(host pbs.HostName, alone bool) bool {
 	idle, said := c.planner.gate.reportOf(host).values["it"]
 	return alone && !(said && idle < typing)

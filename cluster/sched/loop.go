@@ -307,7 +307,7 @@ func (l *Loop) noteDecay(v *state.View) {
 	l.decayed = v.Cluster().Decayed
 }
 
-// cycleLength is how long a cycle may look at jobs: sched_cycle_length.
+// cycleLength returns how long a cycle may look at jobs: sched_cycle_length.
 func cycleLength(v *state.View) time.Duration {
 	q, err := resource.Parse(resource.Time, v.Server().SchedGet("sched_cycle_length"))
 	if err != nil || q.Int() > int64(forever/time.Second) {

@@ -94,7 +94,7 @@ func (o *orderings) hosts(by *ordering) []int {
 	return list
 }
 
-// An ordered host knows what it is compared by.
+// An ordered host has the values that it is compared by.
 type ordered struct {
 	host   int
 	by     *ordering

@@ -17,7 +17,7 @@ func pause(failed uint32) pbs.Time {
 	return pbs.Time(time.Second)
 }
 
-// paused reports whether a job, or the array that it is or belongs to, is passed over since its last starts came to nothing: what
+// paused reports whether a job, or the array that it is or belongs to, is passed over because its last starts came to nothing: what
 // fails one subjob will fail the others. The plan says when it is due, for nothing may change until then.
 func (c *cycle) paused(j *state.Job) bool {
 	due := j.Eligible + pause(j.FailedRuns)

@@ -92,7 +92,7 @@ func (w *world) onOne(c *class) (spec.ExecVnode, bool) {
 	return nil, false
 }
 
-// attempt begins to place a class anew.
+// attempt starts a new attempt to place a class.
 func (w *world) attempt() {
 	w.tried++
 	w.touched, w.slots.took = w.touched[:0], w.slots.took[:0]
@@ -315,7 +315,7 @@ func (w *world) split(h int, c *class, ch chunk) []spec.ExecPart {
 	return parts
 }
 
-// nothings are the needs of a chunk that ask for none of a resource: they stand in its first part.
+// nothings returns the needs of a chunk that ask for none of a resource: they stand in its first part.
 func nothings(ch chunk) []need {
 	var none []need
 	for _, n := range ch.needs {

@@ -210,7 +210,7 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 	return p.asked(c)
 }
 
-// known returns what class does for a class that the state keeps.
+// known is class for a class that the state keeps.
 func (p *Planner) known(v *state.View, of *state.Class) *class {
 	if c, ok := p.requests[of]; ok && !p.reserved.names[of.Queue] {
 		return p.asked(c)

@@ -27,7 +27,7 @@ const (
 	mostMethods = 4
 )
 
-// preemption is what a cycle knows of the jobs that may be preempted; it is looked up when it is
+// preemption holds what a cycle knows of the jobs that may be preempted; it is looked up when it is
 // first needed.
 type preemption struct {
 	victims   []victim

@@ -10,7 +10,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// promised is what somebody is to have of vnodes.
+// promised collects what jobs and reservations are to have of vnodes.
 type promised struct {
 	hold   calendar.Hold
 	placed spec.ExecVnode

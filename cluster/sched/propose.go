@@ -109,7 +109,7 @@ func (l *Loop) proposeFor(ctx context.Context, id pbs.JobID, c command.Command, 
 	}
 }
 
-// Resumption returns what has a suspended job go on in a state that this was planned on.
+// Resumption returns the command that has a suspended job go on, in a state that the plan was made for.
 func Resumption(v *state.View, id pbs.JobID) *command.SignalJob {
 	c := &command.SignalJob{Job: id, Signal: command.Resume, Scheduled: true}
 	if j, ok := v.Job(id); ok && j.State == pbs.Running {

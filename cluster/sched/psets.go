@@ -17,7 +17,7 @@ import (
 // room; one that would fit in none of them, if nothing ran, may span them, unless it has asked for a group itself or
 // do_not_span_psets is set.
 
-// grouping is what makes placement sets in a cycle, besides the jobs' own requests.
+// grouping says which resources make placement sets in a cycle, besides the jobs' own requests.
 type grouping struct {
 	server   string
 	queues   map[pbs.QueueName]string // of those that have keys of their own

@@ -9,7 +9,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// mostRehearsals bounds how often victims are looked for anew since one of them would go on too early.
+// mostRehearsals bounds how often victims are looked for again because one of them would go on too early.
 const mostRehearsals = 8
 
 // findCandidate finds victims by whose preemption the job will start: what is planned was rehearsed.

@@ -32,7 +32,7 @@ func wholeSecond(at pbs.Time) pbs.Time {
 	return at - at%oneSecond
 }
 
-// reserving is what a cycle knows of jobs that keep something while they wait.
+// reserving holds what a cycle knows of jobs that keep something while they wait.
 type reserving struct {
 	queues map[pbs.QueueName]mode
 	turn   pbs.Time // between dispatch turns
@@ -74,7 +74,7 @@ type lot struct {
 	queue pbs.QueueName
 }
 
-// mode is what jobs of a queue may keep.
+// mode says what jobs of a queue may keep.
 type mode struct {
 	turns  int64 // for so many dispatch turns
 	memory bool  // with their slots; else slots alone, and jobs of several slots alone

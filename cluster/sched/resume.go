@@ -65,7 +65,7 @@ func (c *cycle) resume(level int64) {
 	}
 }
 
-// stays tells why a suspended job does not go on, without words of one that load keeps; else it has its own back, as far as the plan goes.
+// stays returns why a suspended job does not go on (no text for a job that load keeps suspended); otherwise the job has its own back in the plan.
 // Queue, time and limits are asked as for a start, and others may have started since.
 func (c *cycle) stays(j *state.Job) (why state.Wait, stays bool) {
 	in := c.inside(j.Queue)

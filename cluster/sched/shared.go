@@ -6,7 +6,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// shared is what is held of resources that the server has as a whole, where reservations have, or are to have, some of them.
+// shared counts what is held of server-wide resources, where reservations have, or are to have, some of them.
 type shared struct {
 	read  bool
 	holds *state.ServerHolds // nil: no reservation asks for any

@@ -101,8 +101,8 @@ func (e *sharer) percentage() float64 {
 	return e.perc
 }
 
-// compare tells who has used less of his part, group by group from the top: who comes first is
-// less. Who has no part comes last.
+// compare tells which entity has used less of its share, group by group from the top: the one that comes first is
+// less. An entity without a share comes last.
 func (e *sharer) compare(o *sharer) int {
 	for i := range min(len(e.path), len(o.path)) {
 		a, b := e.path[i], o.path[i]
@@ -139,7 +139,7 @@ func (t *shares) treeUsage(e *sharer) float64 {
 	return used + (t.treeUsage(e.parent)-used)*float64(e.shares)/float64(e.parent.below)
 }
 
-// factor is PBS's fairshare_factor: 1 for who has used nothing, 0.5 for who has used his part.
+// factor is PBS's fairshare_factor: 1 for an entity that has used nothing, 0.5 for one that has used its share.
 func (t *shares) factor(e *sharer) float64 {
 	perc := e.percentage()
 	if perc <= 0 {

@@ -13,7 +13,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// A sight is how hosts are looked at: the vnodes with what they have, and what is held of each when.
+// A sight holds what hosts are judged by: the vnodes with what they have, and what is held of each when.
 type sight struct {
 	world *world
 	held  func(i int) *calendar.Vnode

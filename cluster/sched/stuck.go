@@ -106,7 +106,7 @@ func (w *world) hasOn(h int, needs []need) bool {
 const mostKept = mostFreed / 2
 
 // stuckFor reports whether a class that fitted nowhere in the last cycle still does not for as long as the shortest job of its line
-// runs, since others are to have what was freed. The next cycle looks at those hosts again: they are not what the class was found
+// runs, because others are to have what was freed. The next cycle looks at those hosts again: they are not what the class was found
 // not to fit on.
 func (c *cycle) stuckFor(l *line) bool {
 	p, f, cl := c.planner, c.future, l.class

@@ -21,10 +21,10 @@ type planned struct {
 // amounts are what is kept of a vnode.
 type amounts struct{ slots, mem int64 }
 
-// A shade is what vnodes have free of what is planned, and nothing else of a world.
+// A shade holds the free slots and memory of the vnodes, and nothing else of a world: that is all that plans by time need.
 type shade struct{ slots, mem column }
 
-// shadeOf returns that of what is free at a time. With what is to come that is not the same for every plan.
+// shadeOf returns the shade of what is free at a time. If what is to come counts too (ahead), it differs between plans.
 func (r *reserving) shadeOf(w *world, at pbs.Time, ahead bool) *shade {
 	if s := r.shades[at]; s != nil && !ahead {
 		return s

@@ -102,7 +102,7 @@ type timeline struct {
 	come     []event  // what is to take the place of that
 }
 
-// note has a node looked at anew.
+// note marks a node to be read again.
 func (t *timeline) note(node int32) { t.noted.note(node, len(t.vnodes)) }
 
 // listed is what a timeline has of a vnode.

@@ -2,8 +2,8 @@ package sched
 
 import "rampart/fsm/pbs"
 
-// A walk is what is free at the ends of runs, if nothing is kept. It goes on where it has come to, or back: whoever looks for the first end
-// at which he has enough begins with the first one.
+// A walk is what is free at the ends of runs, if nothing is kept. It goes on where it has come to, or back: a search for the first end
+// at which there is enough begins with the first one.
 type walk struct {
 	now     *world
 	of      *reserving // of the cycle

@@ -18,14 +18,14 @@ import (
 // with what is available there at that moment (specification: reservation section 1.4). Its alternatives are classes of their own, which are
 // tried one after the other (section 2.8); all that is promised or kept for a job is of the first.
 
-// where is what hosts are asked for.
+// where holds what a class asks of hosts.
 type where struct {
 	all, queue resreq.Select   // queue: what of it the queue wants
 	never      bool            // it names what is not there any more
 	hosts      *lsf.HostChoice // that the job was submitted to; nil: any
 }
 
-// asked is what a requirement says of hosts beside chunks and their place.
+// asked holds what a requirement says of hosts beside chunks and their place.
 type asked struct {
 	where        *where    // nil: nothing
 	by           *ordering // nil: as the world has them
@@ -35,7 +35,7 @@ type asked struct {
 	layout       lsf.Layout
 }
 
-// ofTerm is what the hosts of a term are asked for, and by what they are ordered.
+// ofTerm holds what a term asks of its hosts, and by what they are ordered.
 type ofTerm struct {
 	where *where
 	by    *ordering
@@ -158,7 +158,7 @@ func (s hostValues) Word() string { return s.world.hosts[s.host].key.word }
 // Row returns what the files of LSF say of the host.
 func (s hostValues) Row() lsf.Host { return s.world.rows.of(s.mom()) }
 
-// Status is what lsload says; empty where nobody hears hosts.
+// Status returns the status that lsload shows; empty where no loads are reported.
 func (s hostValues) Status() string {
 	w := s.world
 	if w.loads == nil {
@@ -243,7 +243,7 @@ type leftOfServer struct {
 	of   map[string]int64
 }
 
-// rows are what the files of LSF say of hosts.
+// rows holds what the files of LSF say of hosts.
 type rows struct {
 	config *lsf.Config
 	byName map[string]lsf.Host

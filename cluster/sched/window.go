@@ -69,7 +69,7 @@ func (w *world) within(win *window, do func()) {
 	}
 }
 
-// look brings a host to what it is in the window; false: that has changed something.
+// look brings a host to its state in the window; false: that has changed something.
 func (w *world) look(h int) bool {
 	if w.win == nil || w.looked[h] == w.looks {
 		return true

@@ -32,7 +32,7 @@ func (c *base) account(ctx context.Context, u pbs.User) (transport.Account, erro
 }
 
 // toRecord returns what the state is to keep of an owner of jobs, so that no replica and no
-// mom depends on the directory for him; nil: it is known. root's account is every host's own.
+// mom depends on the directory for that user; nil: it is known. root's account is every host's own.
 func toRecord(v *state.View, a transport.Account) *state.Account {
 	if a.UID == 0 {
 		return nil
@@ -52,7 +52,7 @@ func toRecord(v *state.View, a transport.Account) *state.Account {
 }
 
 // known refuses somebody whom an administrator had forgotten and whom the directory does not
-// know any more: others who vouch for him may not have heard of it.
+// know any more: others who vouch for that user may not have heard of it.
 func (c *base) known(ctx context.Context, v *state.View, u pbs.User) error {
 	if a, ok := v.Account(u.Name); !ok || a.Forgotten == 0 || c.Accounts == nil {
 		return nil
@@ -85,8 +85,8 @@ func (s *Trust) RecallAccount(ctx context.Context, r *connect.Request[api.Recall
 	return connect.NewResponse(out), nil
 }
 
-// forgottenLife is how long daemons are told of somebody who was forgotten: nobody keeps for longer
-// what he was told before.
+// forgottenLife is how long daemons are told of somebody who was forgotten: no daemon keeps for longer
+// what it was told before.
 const forgottenLife = 31 * 24 * time.Hour
 
 // forgottenFor is how long a list of those who are forgotten is told before it is made anew: every daemon

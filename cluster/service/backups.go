@@ -48,7 +48,7 @@ func (s *Snapshots) ListBackups(ctx context.Context, _ *connect.Request[api.List
 	return connect.NewResponse(out), nil
 }
 
-// latelyWithin leaves a manager who has lost his quorum the patience to look at what a
+// latelyWithin leaves a manager whose cluster has lost its quorum the patience to look at what a
 // replica has.
 const latelyWithin = time.Second
 

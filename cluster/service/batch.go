@@ -186,8 +186,8 @@ func (b *Batch) Delete(ctx context.Context, r *connect.Request[api.DeleteRequest
 	return reply(&api.DeleteReply{}, err)
 }
 
-// Rerun ends the run of a job and queues it again: qrerun, and brequeue, which LSF lets the owner do with any job
-// of his: what the job came by does not matter. It answers when the job is queued.
+// Rerun ends the run of a job and queues it again: qrerun, and brequeue, which LSF lets owners do with any of
+// their jobs: the command that submitted the job does not matter. It answers when the job is queued.
 func (b *Batch) Rerun(ctx context.Context, r *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error) {
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
 		anyway := r.Msg.GetAnyway()

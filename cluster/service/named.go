@@ -16,7 +16,7 @@ import (
 )
 
 // Named returns the interceptor that refuses, with NoServer, a request of somebody
-// who means another server: the gateway that he came through says nothing about whom he
+// who means another server: the gateway that the request came through says nothing about the server
 // named in PBS_DEFAULT or pbs.conf. resolve returns the addresses of a host, for names
 // that only the site's name service knows to be ours; nil: there are none.
 func Named(replica Replica, resolve func(ctx context.Context, host string) ([]string, error)) connect.Interceptor {

@@ -19,7 +19,7 @@ type reservations struct {
 	*serverHooks
 }
 
-// Reserve asks for a reservation, and waits for the decision if that is wished: pbs_rsub.
+// Reserve asks for a reservation, and waits for the decision if the caller wants that: pbs_rsub.
 func (rs *reservations) Reserve(ctx context.Context, r *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error) {
 	made := rs.begun(r)
 	result, err := rs.change(ctx, r, func(p person) ([]command.Command, error) {

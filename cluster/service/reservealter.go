@@ -186,7 +186,7 @@ func (rs *reservations) altered(ctx context.Context, name string, changes []*api
 	})
 }
 
-// wanted is what a change that the scheduler decides makes of a reservation.
+// wanted holds what a reservation becomes by a change that the scheduler decides.
 type wanted struct {
 	times
 	sel string

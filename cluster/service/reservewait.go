@@ -150,7 +150,7 @@ func (rs *reservations) awaitReservation(ctx context.Context, id pbs.Reservation
 	}
 }
 
-// moveInto moves the job of -Wqmove into its confirmed reservation, as its user. If he may not, nobody is to have it.
+// moveInto moves the job of -Wqmove into its confirmed reservation, as its user. If the user may not do that, nobody is to have the reservation.
 func (rs *reservations) moveInto(ctx context.Context, id pbs.ReservationID, job string) (api.ReservationOutcome, error) {
 	err := rs.moveJob(ctx, id.Queue(), job)
 	code := pbs.CodeOf(err)

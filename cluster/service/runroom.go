@@ -46,8 +46,8 @@ func (t *turn) over() {
 	}
 }
 
-// room returns where a job can start at once, if need be when others have made way for it: who is started by an
-// operator is of the highest level.
+// room returns where a job can start at once, if need be when others have made way for it: a job that an operator starts
+// has the highest level.
 func (b *Batch) room(ctx context.Context, p person, j *state.Job, t *turn) (string, error) {
 	defer transport.Working(ctx)()
 	sched := p.view.SchedulerOf(j.Queue)

@@ -91,9 +91,9 @@ func replicaHosts(v *state.View) iter.Seq[*api.LocateReply] {
 
 // Permit tells a daemon whether a run may touch a path on its host, and whose it is. The mom
 // of the run must ask for it, the job must name that very path, and the job's owner must be
-// known by his name there: it is an execution host, or that of the submission, or flatuid is
+// known by name there: it is an execution host, or that of the submission, or flatuid is
 // set (cli-contract section 1). What an earlier run has written the mom of the present one may read
-// where that was sent back to the queue. A broken mom so reaches no more than what its jobs name.
+// where that was sent back to the queue. So a broken mom reaches no more than what its jobs name.
 func (s *Staging) Permit(ctx context.Context, r *connect.Request[api.PermitRequest]) (*connect.Response[api.PermitReply], error) {
 	caller, _ := transport.CallerFrom(ctx)
 	v, err := s.Replica.Read(ctx, cluster.Fresh)

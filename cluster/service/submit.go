@@ -73,7 +73,7 @@ func (b *Batch) hookedIn(ctx context.Context, p person, job *command.SubmitJob) 
 	return nil
 }
 
-// outputs sends the output of a job whose host nobody has said to the one that pbs.conf of the replica names, by the
+// outputs sends the output of a job, if no host is named for it, to the host that pbs.conf of the replica names, by the
 // name that the job has now that hooks have seen it.
 func (b *Batch) outputs(job *command.SubmitJob) {
 	vars, _ := job.Attributes.Get("Variable_List", "")

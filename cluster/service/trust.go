@@ -30,7 +30,7 @@ type Trust struct {
 	forgotten    forgotten
 }
 
-// manage carries out a change of a manager's, unless some replica does not know it yet.
+// manage carries out a change that a manager asks for, unless some replica does not know that kind yet.
 func (t *Trust) manage(ctx context.Context, r connect.AnyRequest, prepare func(v *state.View) ([]command.Command, error)) error {
 	_, err := t.change(ctx, r, func(p person) ([]command.Command, error) {
 		if p.perm < attr.Manager {

@@ -12,7 +12,7 @@ import (
 	"rampart/transport"
 )
 
-// A person is who asks, as one view knows him.
+// A person is the user who makes a request, as one view knows that user.
 type person struct {
 	user pbs.User
 	perm attr.Perm
@@ -153,7 +153,7 @@ func runsOn(v *state.View, j *state.Job, host pbs.HostName) bool {
 	return false
 }
 
-// mayRaise refuses to an owner more of a resource than his running job was to have: others were placed by that.
+// mayRaise refuses to an owner more of a resource than the running job was to have: others were placed by that.
 func mayRaise(p person, j *state.Job, changes []command.AttrChange, bmod bool) error {
 	if p.perm >= attr.Operator || !j.Live() {
 		return nil

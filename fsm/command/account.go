@@ -5,8 +5,8 @@ import (
 	"rampart/fsm/state"
 )
 
-// ForgetAccount has every replica ask the directory of users anew for somebody: what was known
-// of him counts no more.
+// ForgetAccount has every replica ask the directory of users again about a user: what was known
+// before counts no more.
 type ForgetAccount struct {
 	Name string `cbor:"1,keyasint"`
 }

@@ -60,7 +60,7 @@ func (c *Enrol) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return nil
 }
 
-// revokedAt is when the host lost its place in the role, as long as it has none again; a time
+// revokedAt returns when the host lost its place in the role, as long as it has none again; a time
 // before all others if it never did.
 func revokedAt(tx *state.Tx, of *state.Identity) pbs.Time {
 	latest := pbs.Time(-1)

@@ -46,7 +46,7 @@ func loadGone(tx *state.Tx, j *state.Job) {
 	}
 }
 
-// takenOver makes a job that load has suspended, or is suspending, one that somebody has suspended: load lets it go on no more. Who asks
+// takenOver makes a job that load has suspended, or is suspending, one that somebody has suspended: load no longer lets it go on. The caller
 // waits for the order that is on its way.
 func takenOver(tx *state.Tx, m Meta, j *state.Job, res *state.Result) {
 	next := *j

@@ -13,7 +13,7 @@ type KeepPending struct {
 	Jobs   []PendingJob `cbor:"2,keyasint,omitempty"`
 }
 
-// PendingJob is what has changed of one job.
+// PendingJob holds what has changed of one job.
 type PendingJob struct {
 	Job    pbs.JobID `cbor:"1,keyasint"`
 	Age    int32     `cbor:"2,keyasint,omitempty"`

@@ -18,7 +18,7 @@ func promised(tx *state.Tx, v *state.Vnode) bool {
 	return len(v.Reserved) > 0
 }
 
-// unusable reports whether a vnode that a reservation has cannot be used: it is lost, or keeps all others away since a job on it was
+// unusable reports whether a vnode that a reservation has cannot be used: it is lost, or keeps all others away because a job on it was
 // admin-suspended (spec: advance-reservations 10).
 func unusable(tx *state.Tx, name pbs.VnodeName) bool {
 	v, ok := tx.Vnode(name)

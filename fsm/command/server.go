@@ -48,7 +48,7 @@ func (c *ManageServer) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return nil
 }
 
-// tell has the server log say what qmgr did to an object, as a PBS says it: who did it, and each attribute.
+// tell has the server log say what qmgr did to an object, as PBS says it: who did it, and each attribute.
 func tell(tx *state.Tx, m Meta, object string, verb Verb, changes []AttrChange) {
 	e := state.Event{Kind: state.ObjectChanged, Object: object, By: m.Asker, Text: verbTexts[verb]}
 	for _, ch := range changes {

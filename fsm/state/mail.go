@@ -174,7 +174,7 @@ func (j *Job) wantsMail(point string) bool {
 	return strings.Contains(points, point)
 }
 
-// mailUsers returns whom to tell: those of Mail_Users, else the owner where he submitted the job, and whether it is he. A
+// mailUsers returns the addresses to mail to: those of Mail_Users, else the owner at the host of the submission, and whether it is the owner. A
 // name that the mail program could take for an option is left out.
 func mailUsers(list string, owner pbs.User) (to []string, owned bool) {
 	if owned = list == ""; owned {

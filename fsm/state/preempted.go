@@ -77,7 +77,7 @@ func (j *Job) Preempted() *Preemption {
 
 func (j *Job) ousted() bool { return j.Ousted != nil && j.State == pbs.Queued }
 
-// Ousted yields the jobs that are to start again since they were preempted, those that were preempted first,
+// Ousted yields the jobs that are to start again because they were preempted, those that were preempted first,
 // first.
 func (t *tables) Ousted() iter.Seq[*Job] { return t.mine(t.ousted.all()) }
 

@@ -370,7 +370,7 @@ type Request struct {
 	Refusal *pbs.Error    `cbor:"7,keyasint,omitempty"`
 }
 
-// Result is what a proposal returns to who asked.
+// Result is what a proposal returns to its caller.
 type Result struct {
 	Job   pbs.JobID    `cbor:"1,keyasint,omitempty"`
 	Order pbs.OrderID  `cbor:"2,keyasint,omitempty"`

@@ -84,7 +84,7 @@ func (s *Server) SortFormula() string {
 	return s.Get("job_sort_formula")
 }
 
-// A policy is what is set of a scheduler.
+// A policy holds the attributes that are set of a scheduler.
 type policy attr.List
 
 func (p policy) get(name string) string { return attrValue(attr.Sched, attr.List(p), name) }

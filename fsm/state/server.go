@@ -107,7 +107,7 @@ func (s *Server) Seconds(name string) int64 {
 const leastFence = 15
 
 // Fence returns how many seconds after the sending of a renewal a mom's jobs may run on:
-// node_fail_requeue. 0 is for ever, as it is when it was unset (specification: ramp-down
+// node_fail_requeue. 0 means for ever, also when it was unset (specification: ramp-down
 // section 18).
 func (s *Server) Fence() int64 {
 	if s.LiftedAt != 0 {

@@ -8,7 +8,7 @@ import (
 	"rampart/fsm/resource"
 )
 
-// ServerHolds is what runs and reservations hold of resources that the server has as a whole (those with flag q in its
+// ServerHolds counts what runs and reservations hold of server-wide resources (those with flag q in its
 // resources_available), now and at times to come. Jobs of a reservation have of its share (L15).
 type ServerHolds struct {
 	of []*serverHold

@@ -22,7 +22,7 @@ func (j *Job) Suspended() bool {
 // WaitsToGoOn reports whether the job is suspended until the scheduler lets it go on.
 func (j *Job) WaitsToGoOn() bool { return j.Suspended() && j.Substate == pbs.SubSchedSuspended }
 
-// AskedToGoOn reports whether somebody has asked for it that the job goes on, and it waits for what it gave back; not, where preemption or
+// AskedToGoOn reports whether somebody has asked that the job goes on, and it waits for what it gave back; not, where preemption or
 // load has suspended it.
 func (j *Job) AskedToGoOn() bool {
 	return j.WaitsToGoOn() && j.Run.Preemption == nil && j.LastRun().StoppedByLoad() == nil
@@ -104,7 +104,7 @@ func (v *Vnode) Active() int {
 	return n
 }
 
-// InMaintenance reports whether the vnode takes no jobs since one on it was admin-suspended.
+// InMaintenance reports whether the vnode takes no jobs because one on it was admin-suspended.
 func (v *Vnode) InMaintenance() bool {
 	return slices.ContainsFunc(v.Jobs, func(held VnodeJob) bool { return held.Admin })
 }

@@ -185,7 +185,7 @@ func truth(b bool) int {
 	return 0
 }
 
-// Says reports whether the job's comment says already why it waits: with kind, but for the amounts.
+// Says reports whether the job's comment already says why it waits; with kind, amounts are not compared.
 func (j *Job) Says(w Wait, kind bool) bool {
 	if j.WaitsToGoOn() { // a run has no wait beside its comment
 		return j.Comment == w.Comment()

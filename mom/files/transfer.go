@@ -14,7 +14,7 @@ type Transfer struct {
 	Run  pbs.RunCount
 	Out  bool   // from here to there, else from there to here
 	Here string // absolute path on this host, a pattern if Out
-	// Owner has the rights that count on this host, and User is his name. A nil Owner is the
+	// Owner has the rights that count on this host, and User is the owner's name. A nil Owner is the
 	// daemon itself.
 	Owner *proc.Owner
 	User  string

@@ -23,7 +23,7 @@ const (
 	least = 1
 )
 
-// Moved reports whether something has moved by a step since it was told.
+// Moved reports whether a value has changed by a step since it was told.
 func Moved(told, now Values) bool {
 	if len(told) != len(now) {
 		return true

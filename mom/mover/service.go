@@ -41,7 +41,7 @@ func (s *Service) Handler(opts ...connect.HandlerOption) (string, http.Handler) 
 	return apiconnect.NewFilesHandler(s, opts...)
 }
 
-// A permit is who may touch a path, and where his home is.
+// A permit names the user who may touch a path, with the home directory.
 type permit struct {
 	owner *proc.Owner
 	home  string

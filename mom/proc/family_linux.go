@@ -45,8 +45,8 @@ func (f Family) Leave() error {
 	return f.end(func(p process) bool { return p.session == f.session })
 }
 
-// looks is how often nobody is to be found before nobody is there: who forks and ends all the time is
-// never where he was seen.
+// looks is how often nobody is to be found before nobody is there: a process that forks and ends all the time is
+// never where it was seen.
 const looks = 3
 
 // end ends the processes that are meant, nil for all, and the root.

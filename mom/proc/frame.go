@@ -10,7 +10,7 @@ import (
 type FrameKind uint8
 
 // The kinds of frames. Offsets count the bytes of a direction since the session began, so
-// that whoever comes back after a broken connection goes on where he was.
+// that a peer that comes back after a broken connection goes on where it was.
 const (
 	FrameAttach   FrameKind = iota + 1 // to the session: Offset is how much output was seen
 	FrameInput                         // to the session: Data typed, the first byte at Offset

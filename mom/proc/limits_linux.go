@@ -75,7 +75,7 @@ func become(args []string) int {
 	return 126
 }
 
-// execTries bounds how often execve is called that cannot do it at the moment, since a thread of the runtime is just being made.
+// execTries bounds how often execve is called again that fails at the moment because a thread of the runtime is just being made.
 const execTries = 100
 
 // execWithin becomes a program with the limit, which is that of the address space. This process may have more already: once it has

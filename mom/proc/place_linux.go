@@ -27,8 +27,8 @@ const attempts = 5
 
 // MakeDirFor makes a private folder of the owner at a place that is the mom's to give, such as
 // $jobdir_root or $tmpdir, and where others may perhaps write too. What stands there and is not
-// the owner's is renamed: moved is its new name, "" if there was nothing. A folder that is his
-// already is taken as it is.
+// the owner's is renamed: moved is its new name, "" if there was nothing. A folder that is the
+// owner's already is taken as it is.
 func MakeDirFor(owner *Owner, path string) (moved string, err error) {
 	uid, gid := os.Geteuid(), os.Getegid()
 	if owner != nil {

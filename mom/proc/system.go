@@ -104,7 +104,7 @@ type Spec struct {
 	Stderr  string   `json:"stderr"` // equal to Stdout: one file for both
 	Owner   *Owner   `json:"owner"`  // nil: as the mom itself
 	// StdoutInPlace and StderrInPlace are files of the owner that take the streams instead, if
-	// he may write them; "" for none.
+	// the owner may write them; "" for none.
 	StdoutInPlace string `json:"stdout_in_place,omitempty"`
 	StderrInPlace string `json:"stderr_in_place,omitempty"`
 	// Again says that the job has run before: files in the spool keep what that run has written.

@@ -17,7 +17,7 @@ type RunOwner struct {
 
 // admit reports whether a sister may take part: the servers say that the run counts, and is what
 // the host that has asked says of it, and this host knows the owner. It returns the task with
-// what the servers know of him.
+// what the servers know of that user.
 func (s *Site) admit(ctx context.Context, t Task) (Task, error) {
 	owner, err := s.Scripts.Counts(ctx, t.Key)
 	if err != nil {

@@ -123,7 +123,7 @@ func (a Assignment) edit(do func(tell func(host pbs.HostName, on word) bool)) As
 	return a
 }
 
-// take takes the answers of sisters, and returns what those have used whose answer is news.
+// take takes the answers of sisters, and returns what the sisters with a new answer have used.
 func (a Assignment) take(ev SistersTold) (Assignment, map[pbs.HostName]Share) {
 	shares := make(map[pbs.HostName]Share, len(ev.Left)+len(ev.Reported))
 	note := func(tell func(pbs.HostName, word) bool, said map[pbs.HostName]Share, on word) {

@@ -122,7 +122,7 @@ func (f *folders) takePlace(t Task, a Account, dir string) error {
 	return nil
 }
 
-// whose names the owner of a file as far as this host knows him without asking anybody.
+// whose names the owner of a file as far as this host knows it without asking anybody.
 func whose(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -27,7 +27,7 @@ func ofHost(err error) error {
 
 // hostAtFault reports whether a start that failed so fails any other job of this host, too: what the mom
 // itself keeps cannot be written, or the host has no processes, memory or open files left. A folder of
-// the owner's that is full is his.
+// the owner's that is full is the owner's fault.
 func hostAtFault(err error) bool {
 	return errors.Is(err, errHost) || proc.Wanting(err) && !errors.Is(err, syscall.ENOSPC)
 }

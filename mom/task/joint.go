@@ -192,7 +192,7 @@ func (s *Site) gather(ctx context.Context, t Task) Event {
 	return ev
 }
 
-// poll asks the sisters how they stand, after a while.
+// poll asks the sisters for their state, after a while.
 func (s *Site) poll(ctx context.Context, t Task) Event {
 	if !pause.For(ctx, pollEvery) {
 		return nil

@@ -225,7 +225,7 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 }
 
 // directory returns where the program starts: where the user asked for with -W pwd, or in the
-// job's folder, which is his home unless sandbox says another.
+// job's folder, which is the owner's home unless sandbox names another.
 func (s *Site) directory(t Task, a Account) string {
 	if dir := t.Attrs.Get("pwd"); dir != "" {
 		return dir

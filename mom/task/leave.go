@@ -67,7 +67,7 @@ func (t sister) dismiss() (Task, []Action, error) {
 	return t.leave(spool.Ended{ExitStatus: pbs.ExitKilled})
 }
 
-// received returns what the log of a sister says when her part is ended by others; empty: nothing. It is
+// received returns what the log of a sister says when its part is ended by others; empty: nothing. It is
 // written when the record has it, and so at most once: a mom that dies in between leaves none.
 func received(before, after Task, ev Event) string {
 	if before.Result != nil || after.Result == nil || !after.Sister() {

@@ -2,7 +2,7 @@ package task
 
 import "fmt"
 
-// A word is what a machine hears: an event, as far as the machine tells it from others.
+// A word is an input event of a machine, as far as the machine tells events apart.
 type word string
 
 // A move is a line of a machine's table: in state from, on leads to to.

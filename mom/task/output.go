@@ -125,7 +125,7 @@ func (o *output) deliverOne(ctx context.Context, t Task, a Account, kind string,
 	return os.Remove(file)
 }
 
-// removeOutput is what -R asks for when the job has ended well.
+// removeOutput removes the output that -R names when the job has ended well.
 func (o *output) removeOutput(ctx context.Context, t Task, a Account, kind string) error {
 	err := os.Remove(o.spool.Output(t.Key.Job, kind))
 	if errors.Is(err, os.ErrNotExist) {

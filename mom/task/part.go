@@ -118,7 +118,7 @@ func (s *Site) reports(t Task, h Host, share Share) {
 	s.Lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("%s cput=%s mem=%s", h.Name, seconds(cpu), kilobytes(rss)))
 }
 
-// dismiss ends the part of a sister as a release does, and returns what she has used.
+// dismiss ends the part of a sister as a release does, and returns what it has used.
 func (s *Site) dismiss(ctx context.Context, t Task, h Host) (Share, error) {
 	share, over, err := s.Peers.Leave(ctx, h, t.Key, false)
 	if err != nil {

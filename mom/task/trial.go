@@ -177,7 +177,7 @@ func (tr *Trial) note(ev SisterTried) {
 // attribute of the job.
 const pruneAtStart = "prune_at_job_start"
 
-// prunes reports whether the run is cut down to what was requested, since no hook has cut it.
+// prunes reports whether the run is reduced to what was requested because no hook has reduced it.
 func (t Task) prunes() bool {
 	return t.Prunable() && !t.Life.Pruned && t.Attrs.Get(pruneAtStart) == "True" && t.Attrs.Resource("Resource_List", "select_requested") != ""
 }
