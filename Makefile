@@ -32,7 +32,7 @@ PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
 UNRACED := ./fsm/... ./cmd/internal/... ./cli ./cli/admin ./cli/lsf ./cli/plan ./cli/render ./cli/script ./cli/svg ./cli/terminal ./cli/timeline \
 	./cmd/bench ./cmd/pbs ./cmd/rampart/dev ./cmd/rampart/home ./cmd/rampart/sim ./cmd/rampart/trace ./chaos/check ./chaos/fault ./chaos/load ./chaos/planted \
 	./cluster/identity ./cluster/member ./cluster/recovery ./cluster/sched/calendar ./mom/cgroup ./mom/files \
-	./transport/build ./transport/daylog ./transport/login ./transport/meter ./transport/own
+	./transport/build ./transport/daylog ./transport/disk ./transport/login ./transport/meter ./transport/own
 # Tests that play less under the race detector, or nothing, ask for build.Raced: they are played whole without it.
 WHOLE = $$(.ci/whole --packages)
 WHOLE_TESTS = $$(.ci/whole --tests)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"rampart/fsm/pbs"
+	"rampart/transport/disk"
 )
 
 // ErrAbsent means that a blob is not there.
@@ -117,7 +118,7 @@ func (s *Store) write(b pbs.Blob, body io.Reader) (err error) {
 	if err := os.Rename(f.Name(), s.path(b.Sum)); err != nil {
 		return err
 	}
-	return syncDir(s.dir)
+	return disk.SyncDir(s.dir)
 }
 
 // copyBlob copies a content, and no byte more, and fails if it is another one.
@@ -223,11 +224,3 @@ func (s *Store) Size() (blobs int, bytes int64) {
 }
 
 func (s *Store) path(sum pbs.BlobSum) string { return filepath.Join(s.dir, sum.String()) }
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"rampart/transport/disk"
 )
 
 // A Record is one numbered line of the accounting log.
@@ -183,7 +185,7 @@ func openPage(dir, day string) (*page, error) {
 		return nil, errors.Join(err, closeFile(data), closeFile(index))
 	}
 	p := &page{day: day, data: data, index: index}
-	if err := errors.Join(p.measure(), syncDir(dir)); err != nil {
+	if err := errors.Join(p.measure(), disk.SyncDir(dir)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open accounting file: %w", err), data.Close(), index.Close())
 	}
 	return p, nil
@@ -266,12 +268,4 @@ func closeFile(f *os.File) error {
 		return nil
 	}
 	return f.Close()
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"rampart/transport/disk"
 )
 
 // Verify reads all records of a folder that nobody writes and returns the number of the last
@@ -70,7 +72,7 @@ func Copy(ctx context.Context, from, to string, last uint64) (err error) {
 	if err != nil {
 		return fmt.Errorf("copy accounting: %w", err)
 	}
-	return syncDir(to)
+	return disk.SyncDir(to)
 }
 
 // writeOver writes records, and goes over numbers that are missing between them.

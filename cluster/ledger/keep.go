@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"rampart/transport/daylog"
+	"rampart/transport/disk"
 )
 
 // keptName is the file that holds the lowest number of which the record is kept: those below
@@ -44,7 +45,7 @@ func writeKept(dir string, kept uint64) error {
 	if err == nil {
 		err = os.Rename(path+".new", path)
 	}
-	return errors.Join(err, syncDir(dir))
+	return errors.Join(err, disk.SyncDir(dir))
 }
 
 // prune removes the day files that have been kept for long enough, once for each day that
@@ -115,7 +116,7 @@ func (l *Ledger) remove(days []string, kept uint64) error {
 		}
 	}
 	l.opts.Logger.Info("removed old accounting files", "days", days, "kept", kept)
-	return syncDir(l.opts.Dir)
+	return disk.SyncDir(l.opts.Dir)
 }
 
 // Kept returns the number of the lowest record that is kept here: a peer need not look for

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"rampart/transport/disk"
 )
 
 // The names of a day's files while it is mended: what is being made, and what is
@@ -196,13 +198,13 @@ func (d *draft) decide() error {
 	if err := os.Rename(path(draftName(d.day)), path(readyName(d.day))); err != nil {
 		return err
 	}
-	if err := syncDir(d.dir); err != nil {
+	if err := disk.SyncDir(d.dir); err != nil {
 		return err
 	}
 	if err := os.Rename(path(draftIndex(d.day)), path(readyIndex(d.day))); err != nil {
 		return err
 	}
-	return syncDir(d.dir)
+	return disk.SyncDir(d.dir)
 }
 
 // exchange puts a mended file into its place. It runs in the writer's goroutine,
@@ -311,5 +313,5 @@ func settleDay(dir, day string) error {
 			return err
 		}
 	}
-	return syncDir(dir)
+	return disk.SyncDir(dir)
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rampart/cluster/raftlog"
+	"rampart/transport/disk"
 )
 
 // files are DIR/log.db, with the log, votes, terms and records, and DIR/snapshots.
@@ -141,7 +142,7 @@ func compact(path string, logger *slog.Logger) error {
 		return err
 	}
 	logger.Info("compacted the log", "file", path, "bytes", size, "free", free, "took", time.Since(began))
-	return syncDir(filepath.Dir(path))
+	return disk.SyncDir(filepath.Dir(path))
 }
 
 func usage(db *bbolt.DB) (size, free int64) {
@@ -162,12 +163,4 @@ func copyInto(src *bbolt.DB, path string) error {
 	}
 	err = bbolt.Compact(dst, src, compactBatch)
 	return errors.Join(err, dst.Sync(), dst.Close())
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"rampart/transport/disk"
 )
 
 const (
@@ -33,14 +35,14 @@ func (f *files) Quarantine(index uint64, write func(io.Writer) error) (string, e
 	if err := writeFile(filepath.Join(dir, "state.snapshot"), write); err != nil {
 		return "", err
 	}
-	if err := syncDir(dir); err != nil {
+	if err := disk.SyncDir(dir); err != nil {
 		return "", err
 	}
 	err = writeFile(filepath.Join(f.dir, moveNote), func(w io.Writer) error {
 		_, err := io.WriteString(w, name)
 		return err
 	})
-	return dir, errors.Join(err, syncDir(f.dir))
+	return dir, errors.Join(err, disk.SyncDir(f.dir))
 }
 
 // freeFolder returns the name of a folder that holds no stores yet: an index may come again,
@@ -100,7 +102,7 @@ func finishQuarantine(dir string) error {
 			return err
 		}
 	}
-	if err := errors.Join(syncDir(aside), syncDir(dir)); err != nil {
+	if err := errors.Join(disk.SyncDir(aside), disk.SyncDir(dir)); err != nil {
 		return err
 	}
 	if err := os.Remove(note); err != nil {

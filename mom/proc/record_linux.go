@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"rampart/transport/disk"
 )
 
 const (
@@ -35,7 +37,7 @@ func writeRecord(path string, v any, sync bool) error {
 	if !sync {
 		return nil
 	}
-	return syncDir(filepath.Dir(path))
+	return disk.SyncDir(filepath.Dir(path))
 }
 
 // claimRecord makes the file with its content at once, or fails with fs.ErrExist.
@@ -102,14 +104,6 @@ func writeTemp(path string, v any, sync bool) (tmp string, err error) {
 		return "", errors.Join(err, os.Remove(tmp))
 	}
 	return tmp, nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // readRecord reads a record; ok is false when there is none.

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	durable "rampart/transport/disk"
 )
 
 // A Step names a point of a change on disk at which a fault may strike.
@@ -179,11 +181,7 @@ func (d *disk) syncDir(path string) error {
 	if d.noSync {
 		return nil
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return durable.SyncDir(path)
 }
 
 func (d *disk) remove(path string) error {

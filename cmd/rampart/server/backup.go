@@ -15,6 +15,7 @@ import (
 	"rampart/cluster/ledger"
 	"rampart/fsm/snapshot"
 	"rampart/transport/api"
+	"rampart/transport/disk"
 )
 
 // A backup is made under another name, and gets its own when it is whole and on the disk.
@@ -49,10 +50,10 @@ func makeBackup(ctx context.Context, dir, accounting string, take func(context.C
 		return "", err
 	}
 	made := filepath.Join(dir, backupPrefix+now.UTC().Format(backupTime))
-	if err := errors.Join(syncFolder(making), os.Rename(making, made)); err != nil {
+	if err := errors.Join(disk.SyncDir(making), os.Rename(making, made)); err != nil {
 		return "", err
 	}
-	return made, syncFolder(dir)
+	return made, disk.SyncDir(dir)
 }
 
 // saveAccounting copies the accounting up to a record into a new folder and reads it back. It
@@ -192,12 +193,4 @@ func VerifyBackup(ctx context.Context, dir string) (file string, records uint64,
 		return file, 0, fmt.Errorf("%s: %w", dir, err)
 	}
 	return file, records, nil
-}
-
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
