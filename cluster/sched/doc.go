@@ -1,5 +1,5 @@
-// Package sched decides which queued jobs start where. Make is a pure function
-// over a View: same view, same plan. The Loop proposes what was planned; Apply
+// Package sched decides which queued jobs start where. A plan is a pure function
+// of a View: same view, same plan. The Loop proposes what was planned; Apply
 // checks each start again against the state of its moment (L3), so a plan may be
 // stale and never does harm.
 //
@@ -26,7 +26,7 @@
 // It owns no truth: there is nothing to restore when leadership changes, a new
 // leader plans from its view.
 //
-// Concurrency: Make may be called by anyone, a Planner by one goroutine. Loop.Run is the one goroutine of a
+// Concurrency: a Planner is used by one goroutine. Loop.Run is the one goroutine of a
 // leader's term and waits for the proposals that it has made; it stops with its
 // context.
 package sched

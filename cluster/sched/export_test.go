@@ -16,6 +16,9 @@ func (p *Planner) Limit(starts, comments, lines, exact int) {
 	p.limits = limits{starts, comments, lines, exact}
 }
 
+// Make plans one cycle from nothing but the view. See Planner.
+func Make(v *state.View, now pbs.Time) Plan { return NewPlanner().Plan(v, now) }
+
 // MakeByWalking plans as Make does, but looks at every queued job and keeps
 // nothing: what a plan is, in the simplest words.
 func MakeByWalking(v *state.View, now pbs.Time, starts, comments, lines, exact int) Plan {

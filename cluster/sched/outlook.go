@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 
@@ -22,9 +21,6 @@ type Outlook struct {
 	hours   *hours
 }
 
-// NewOutlook returns the outlook of a view at a time.
-func NewOutlook(v *state.View, now pbs.Time) *Outlook { return newOutlook(v, now, nil) }
-
 func newOutlook(v *state.View, now pbs.Time, loads *Loads) *Outlook {
 	v = v.At(now, nil)
 	p := NewPlanner()
@@ -39,36 +35,8 @@ type Fit struct {
 	ExecVnode spec.ExecVnode
 }
 
-// Holds returns who has what of a vnode, and who is to have it, each with its reason, in the order of the beginning.
-func (o *Outlook) Holds(name pbs.VnodeName) []calendar.Hold {
-	vn, ok := o.view.Vnode(name)
-	if !ok {
-		return nil
-	}
-	c, _ := o.cycle(nil)
-	f := c.future
-	var all []calendar.Hold
-	for _, h := range f.of(vn, true).Holds() {
-		all = append(all, *h)
-	}
-	if !sound(vn) {
-		all = append(all, calendar.Hold{From: o.now, Until: calendar.Forever, Kind: calendar.Offline, By: vn.State()})
-	}
-	if o.hours.begins != 0 {
-		all = append(all, calendar.Hold{From: max(o.now, o.hours.begins), Until: o.hours.ends, Kind: calendar.Dedicated})
-	}
-	slices.SortStableFunc(all, func(a, b calendar.Hold) int { return cmp.Compare(a.From, b.From) })
-	return all
-}
-
-// Earliest returns the first time at which a job that waits fits for its whole length, without harm to what is promised to
-// others; false: there is none that can be known.
-func (o *Outlook) Earliest(j *state.Job) (Fit, bool) {
-	c, cl := o.cycle(j)
-	return c.fit(j, cl)
-}
-
-// Without returns what Earliest would, if a running job, or a reservation, ended now.
+// Without returns the first time at which a job that waits fits for its whole length, without harm to what is promised to others, if a
+// running job, or a reservation, ended now; false: there is none that can be known.
 func (o *Outlook) Without(j *state.Job, by string) (Fit, bool) {
 	c, cl := o.cycle(j)
 	if run, ok := o.view.Job(pbs.JobID(by)); ok {

@@ -113,9 +113,6 @@ const subjobLimit = "Number of concurrent running subjobs limit reached"
 // because returns the reason that has no arguments.
 func because(code state.WaitCode) state.Wait { return state.Wait{Code: code} }
 
-// Make plans one cycle from nothing but the view. See Planner.
-func Make(v *state.View, now pbs.Time) Plan { return NewPlanner().Plan(v, now) }
-
 type cycle struct {
 	limits
 	view       *state.View

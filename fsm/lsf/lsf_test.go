@@ -34,7 +34,7 @@ func TestDocument_IsCurrent(t *testing.T) {
 	if !ok1 || !ok2 {
 		t.Fatalf("%s has no place for the vocabulary", path)
 	}
-	want := before + begin + "\n" + Document() + "\n" + end + after
+	want := before + begin + "\n" + document() + "\n" + end + after
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

@@ -77,9 +77,6 @@ type CU struct {
 // Compound reports whether the requirement has terms of their own for parts of the slots.
 func (r Requirement) Compound() bool { return len(r.Terms) > 1 }
 
-// Equal reports whether two requirements say the same, whatever blanks and units they were written with.
-func Equal(a, b Requirement) bool { return a.String() == b.String() }
-
 // Effective returns the requirement with one of its alternatives, which is the chosen one for a job
 // that has started. A number that there is no alternative of chooses the first.
 func (r Requirement) Effective(alternative int) Requirement {

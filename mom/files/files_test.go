@@ -155,7 +155,7 @@ func TestCopy(t *testing.T) {
 			lay(t, to, c.to...)
 			outlast(t, to)
 			c.target.Path, c.target.Tag = Absolute(to, c.target.Path), "T"
-			_, _, _, err := Copy(Absolute(from, c.path), c.target)
+			_, _, _, err := copyTo(Absolute(from, c.path), c.target)
 			if c.failure != "" {
 				var own *Error
 				if !errors.As(err, &own) || !strings.Contains(err.Error(), c.failure) {
@@ -182,7 +182,7 @@ func TestCopy_Lists(t *testing.T) {
 	if err := os.Chtimes(from+"/d/e/a", at, at); err != nil {
 		t.Fatal(err)
 	}
-	_, wrote, same, err := Copy(from+"/d", Target{Path: to + "/old", Tag: "T"})
+	_, wrote, same, err := copyTo(from+"/d", Target{Path: to + "/old", Tag: "T"})
 	if err != nil || same {
 		t.Fatal(err, same)
 	}
@@ -211,7 +211,7 @@ func TestCopy_Same(t *testing.T) {
 	dir := t.TempDir()
 	lay(t, dir, "a=1", "e/", "l>.")
 	for _, target := range []string{"a", "l/a", "."} {
-		_, wrote, same, err := Copy(dir+"/a", Target{Path: Absolute(dir, target), Tag: "T"})
+		_, wrote, same, err := copyTo(dir+"/a", Target{Path: Absolute(dir, target), Tag: "T"})
 		if err != nil || !same || len(wrote) > 0 {
 			t.Errorf("%s: %v, same %v, wrote %v", target, err, same, wrote)
 		}
@@ -232,12 +232,12 @@ func TestSend_NotAFile(t *testing.T) {
 	}
 	defer secret.Close()
 	for _, path := range []string{dir + "/pipe", "/proc/self/maps", "/proc/self/fd/" + itoa(secret.Fd()), "/proc/self/root/etc/hostname", "/dev/null"} {
-		if _, _, _, err := Copy(path, Target{Path: dir + "/out", Tag: "T"}); err == nil {
+		if _, _, _, err := copyTo(path, Target{Path: dir + "/out", Tag: "T"}); err == nil {
 			t.Errorf("%s was copied", path)
 		}
 	}
 	// In a folder they are passed over.
-	if _, _, _, err := Copy(dir, Target{Path: t.TempDir(), Tag: "T"}); err != nil {
+	if _, _, _, err := copyTo(dir, Target{Path: t.TempDir(), Tag: "T"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -291,7 +291,7 @@ func TestReceiver_Hostile(t *testing.T) {
 func TestReceiver_Device(t *testing.T) {
 	from := t.TempDir()
 	lay(t, from, "a=1")
-	if _, _, _, err := Copy(from+"/a", Target{Path: "/dev/null", Tag: "T"}); err != nil {
+	if _, _, _, err := copyTo(from+"/a", Target{Path: "/dev/null", Tag: "T"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -304,4 +304,15 @@ func TestAbsolute(t *testing.T) {
 			t.Errorf("%q: %q, want %q", path, got, want)
 		}
 	}
+}
+
+// copyTo copies what path names to the target, on one host. It returns what was read and what
+// was written; same says that some of it is one file and must not be removed.
+func copyTo(path string, t Target) (sent, wrote []string, same bool, err error) {
+	r := NewReceiver(t)
+	defer r.Close()
+	if sent, err = Send(path, r); err == nil {
+		err = r.Finish()
+	}
+	return sent, r.Wrote(), r.Same(), err
 }

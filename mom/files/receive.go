@@ -304,14 +304,3 @@ func (r *Receiver) Close() {
 		_ = r.root.Close()
 	}
 }
-
-// Copy copies what path names to the target, on one host. It returns what was read and what
-// was written; same says that some of it is one file and must not be removed.
-func Copy(path string, t Target) (sent, wrote []string, same bool, err error) {
-	r := NewReceiver(t)
-	defer r.Close()
-	if sent, err = Send(path, r); err == nil {
-		err = r.Finish()
-	}
-	return sent, r.Wrote(), r.Same(), err
-}

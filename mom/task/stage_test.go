@@ -130,8 +130,13 @@ func (c *carrier) Do(ctx context.Context, e files.Transfer) (files.Moved, error)
 	if e.Out {
 		from, to = to, from
 	}
-	sent, wrote, same, err := files.Copy(from, files.Target{Path: to, Tag: "T", Many: files.IsPattern(from)})
-	return files.Moved{Sent: sent, Wrote: wrote, Same: same}, err
+	r := files.NewReceiver(files.Target{Path: to, Tag: "T", Many: files.IsPattern(from)})
+	defer r.Close()
+	sent, err := files.Send(from, r)
+	if err == nil {
+		err = r.Finish()
+	}
+	return files.Moved{Sent: sent, Wrote: r.Wrote(), Same: r.Same()}, err
 }
 
 type people struct{ account Account }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Document prints the vocabulary as the tables of docs/lsf.md.
-func Document() string {
+// document prints the vocabulary as the tables of docs/lsf.md.
+func document() string {
 	var b strings.Builder
 	words := func(title string, list []Word) {
 		fmt.Fprintf(&b, "### %s\n\n| LSF | PBS | note |\n| --- | --- | --- |\n", title)
