@@ -83,7 +83,7 @@ func (m *Mom) hookLine(l hook.Line) {
 // hookMark writes that a hook has started or finished.
 func (m *Mom) hookMark(name, text string) { m.lines.write(pbs.LogDebug3, "Hook", name, text) }
 
-// pythonDaemon is who writes the lines of scripts.
+// pythonDaemon is the name of the daemon in log lines of scripts.
 const pythonDaemon = "pbs_python"
 
 // jobEvent returns an event of a job.

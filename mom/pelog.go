@@ -20,8 +20,7 @@ import (
 // defaultPrologAlarm is how long a prologue or an epilogue may take; $prologalarm says another.
 const defaultPrologAlarm = 30 * time.Second
 
-// prologue runs mom_priv/prologue before the program of a job. With exit status 1 it has the job deleted, with any
-// other than 0 it goes back to the queue.
+// prologue runs mom_priv/prologue before the program of a job. Exit status 1 deletes the job; any other but 0 sends it back to the queue.
 func (r hookRunner) prologue(ctx context.Context, t task.Task) error {
 	err := r.pelog(ctx, t, "prologue", r.life.site.Prologue)
 	if err == nil || ctx.Err() != nil {

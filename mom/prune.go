@@ -52,8 +52,7 @@ func (s jobSource) Objects(ctx context.Context, kind, name string, yield func(ho
 	return yield(found)
 }
 
-// readWishes reads what a hook asks about: releases, one after the other, of which the last one is new. A script
-// may write into the pipe whatever it likes.
+// readWishes reads what a hook asks about: releases, one after the other, of which the last one is new. A script may write anything into the pipe.
 func readWishes(text string) ([]hook.Release, error) {
 	var wishes []hook.Release
 	if err := json.Unmarshal([]byte(text), &wishes); err != nil {

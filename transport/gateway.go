@@ -72,7 +72,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	// The first byte of an acknowledgement: a command that hears nothing for
 	// 300 ms takes the next gateway.
-	// Who has not said that he reads it might take it for the answer.
+	// A client that has not said that it reads it might take it for the answer.
 	if r.Header.Get(HeaderInterim) != "" && r.ProtoAtLeast(1, 1) {
 		w.WriteHeader(http.StatusProcessing)
 	}

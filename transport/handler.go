@@ -227,8 +227,8 @@ func (h *Handler) waitLeader(ctx context.Context, forwarded bool) (address strin
 	}
 }
 
-// refuseCall refuses a call. Who has a name is told of a method that this version does not
-// know: in the midst of an upgrade his command may be newer than the replica that he asked.
+// refuseCall refuses a call. An identified caller is told of a method that this version does not know: during an upgrade a command may be newer than
+// the replica that it asks.
 func refuseCall(caller Caller, path string, known bool) error {
 	if !known && caller != (Caller{}) && strings.HasPrefix(path, rpcPrefix) {
 		return pbs.Errorf(pbs.NotSupported, "the replica that was asked runs a version that does not know the request: upgrade it first")

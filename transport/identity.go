@@ -13,7 +13,7 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// An Identity is who this process is: a leaf of the cluster's CA and its key.
+// An Identity is the identity of this process: a leaf of the cluster's CA and its key.
 // Swap changes the leaf while connections go on; new handshakes use the new one.
 type Identity struct {
 	key   *ecdsa.PrivateKey

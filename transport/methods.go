@@ -2,7 +2,7 @@ package transport
 
 import "rampart/transport/api/apiconnect"
 
-// An Audience is who may call a method.
+// An Audience says who may call a method.
 type Audience uint8
 
 // The audiences. Those of daemons want the daemon itself: a person on its host,
@@ -171,8 +171,7 @@ var methods = map[string]Rule{
 	apiconnect.ReportPruneProcedure:    {ForMoms, AtLeader},
 }
 
-// endless are the methods whose requests are streams of any length. Who serves them bounds
-// what they keep of one.
+// endless are the methods whose requests are streams of any length. Their servers bound what they keep of one.
 var endless = map[string]bool{apiconnect.FilesPutProcedure: true, apiconnect.BlobsPutProcedure: true}
 
 // twoWay reports whether the caller of a method goes on talking while it is answered: what

@@ -86,7 +86,7 @@ func (k Kind) Mends() bool {
 	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence || k == Recover || k == Flow || k == Cure || k == SetClocks || k == Relieve
 }
 
-// A Target is whom it hits; who that is, is decided when it strikes.
+// A Target says whom a fault hits; it is resolved when the fault strikes.
 type Target struct {
 	Role Role
 	N    int // which of the followers or moms, or of the hosts of a job, from 0

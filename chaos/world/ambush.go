@@ -22,7 +22,7 @@ import (
 const ambushFor = 2 * time.Minute
 
 // ambush kills the leader when it has applied a command of a kind, which it provokes
-// unless it comes by itself. Who asked for it must get an answer from the next leader. Or it
+// unless it comes by itself. The client that asked for it must get an answer from the next leader. Or it
 // boots a host of the job that the command is about.
 func (k striker) ambush(s fault.Step) (string, bool) {
 	t := k.traps.lay(s)

@@ -17,7 +17,7 @@ import (
 	"rampart/transport/client"
 )
 
-// disaster is what is lost for good: replicas with their disks, and what only they had.
+// disaster records what is lost for good: replicas with their disks, and what only they had.
 type disaster struct {
 	w       *World
 	wrecked *state.View // the furthest that a wrecked replica has come to

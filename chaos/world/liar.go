@@ -29,7 +29,7 @@ const liarName = "liar"
 // lieEvery is how often it says so: whoever is said to be dead denies it.
 const lieEvery = 200 * time.Millisecond
 
-// lies are what a host with the key of gossip says that is not so, one at a time.
+// lies holds the lies that a host with the key of gossip tells, one at a time.
 type lies struct {
 	w    *World
 	told atomic.Pointer[liar] // nil: gossip is honest

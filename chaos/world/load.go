@@ -9,7 +9,7 @@ import (
 	"rampart/mom/load"
 )
 
-// spoken is what a host says of its load: nothing before somebody has set it.
+// spoken holds what a host says of its load: nothing before somebody has set it.
 type spoken struct {
 	mu      sync.Mutex
 	values  load.Values

@@ -166,7 +166,7 @@ func (i *Session) watchStart(ctx context.Context) (started bool, err error) {
 	return started, err
 }
 
-// givesUp reports whether a signal ends the wait for the job. Who has no terminal is not asked.
+// givesUp reports whether a signal ends the wait for the job. Without a terminal nobody is asked.
 func (i *Session) givesUp(sig os.Signal) bool {
 	return i.Piped || sig != os.Interrupt || i.wishesToEnd()
 }

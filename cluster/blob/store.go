@@ -173,8 +173,7 @@ func (s *Store) forget(sum pbs.BlobSum, damaged *os.File) {
 
 // Collect removes what keep does not want to stay, of all that was said to be about to be
 // named before a time, and so long ago as this process measures it: its clock may be wrong. It
-// returns how many blobs and bytes that were. Who asks for other blobs waits for one removal at
-// most.
+// returns how many blobs and bytes that were. A request for another blob waits for one removal at most.
 func (s *Store) Collect(before time.Time, age time.Duration, keep func(pbs.BlobSum) bool) (blobs int, bytes int64, err error) {
 	old := func(h held) bool { return h.at.Before(before) && time.Since(h.at) >= age }
 	s.mu.Lock()

@@ -25,7 +25,7 @@ type finish struct {
 	bounds    *bounds // of its slots
 }
 
-// giving is what a run gives back of a node.
+// giving holds what a run gives back of a node.
 type giving struct {
 	node       int32
 	slots, mem int64

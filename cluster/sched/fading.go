@@ -14,7 +14,7 @@ import (
 // the calendar such an amount is a hold of its own, which ends with its duration. Of one that decays the whole rest counts until then
 // where a time is looked at, and what is held of it then at an instant.
 
-// part is what a run holds for a time of some of its items.
+// A part is an amount of some items that a run holds for a time.
 type part struct {
 	calendar.Hold
 	items resource.List

@@ -14,7 +14,7 @@ import (
 // A gate is kept from one cycle to the next: a host is judged anew when something has changed of it, or of what it reports. All are where
 // it depends on more than that which of them take jobs.
 
-// basis is what a gate was made of, beside hosts.
+// basis holds what a gate was made from, beside hosts.
 type basis struct {
 	thresholds map[pbs.QueueName]string
 	stopped    map[pbs.QueueName]said

@@ -13,7 +13,7 @@ import (
 // foreverMore is the end of a run of which nobody knows it.
 const foreverMore = calendar.Forever
 
-// A keep is what is kept for a job that waits.
+// A keep holds what is kept for a job that waits.
 type keep struct {
 	of     *waiter
 	est    pbs.Time // when the job is to start; 0: nobody knows

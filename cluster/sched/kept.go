@@ -10,7 +10,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// kept is what a planner keeps of calendars from one cycle to the next. What has changed since is read anew: a vnode with its
+// kept holds the calendars that a planner keeps from one cycle to the next. What has changed since is read anew: a vnode with its
 // runs, a reservation, a job that runs longer or shorter than it was to. So is what changes by itself as time goes by: a
 // run that is not over in time, or a reservation that is to begin. What a cycle does to a calendar is undone before the next.
 type kept struct {

@@ -10,7 +10,7 @@ import (
 )
 
 // ahead goes through the times at which something is given back, until what is free then, and stays so as long as is
-// asked for, is enough. Who wants to be certain counts on no soft_walltime, and not on the end of runs without a walltime.
+// asked for, is enough. With certain, no soft_walltime counts, nor the end of runs without a walltime.
 func (c *cycle) ahead(certain bool, enough fitness) bool {
 	return c.aheadFrom(c.free, certain, nil, enough)
 }
@@ -172,7 +172,7 @@ func (c *cycle) openFor(all []stopped) {
 	}
 }
 
-// left is what a calendar had of a run that is taken to be gone.
+// left holds what a calendar had of a run that is taken to be gone.
 type left struct {
 	of   *foreseen
 	was  *calendar.Hold

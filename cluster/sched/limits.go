@@ -22,7 +22,7 @@ type limiter struct {
 	limits []state.Limit
 }
 
-// limited is what a limit counts.
+// limited says what a limit counts.
 type limited struct {
 	subject  state.Subject
 	queue    pbs.QueueName

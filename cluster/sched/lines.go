@@ -113,8 +113,7 @@ func (l *lines) stand() {
 	l.choose()
 }
 
-// advance moves the first line on to its next job, and drops it behind the last. Who is over
-// a soft limit stays so in a cycle.
+// advance moves the first line on to its next job, and drops it behind the last. A user over a soft limit stays over it for the cycle.
 func (l *lines) advance(v *state.View) {
 	first := l.first()
 	over, level := first.rank.over, first.rank.level

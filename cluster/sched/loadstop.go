@@ -34,7 +34,7 @@ const (
 	typing = resreq.One
 )
 
-// settling is what a gate knows of hosts on which runs were suspended or resumed by load.
+// settling holds what a gate knows of hosts on which runs were suspended or resumed by load.
 type settling struct {
 	length  pbs.Time
 	changed map[pbs.HostName]pbs.Time // in earlier cycles, and in this one

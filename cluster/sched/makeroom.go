@@ -2,7 +2,7 @@ package sched
 
 import "rampart/fsm/state"
 
-// held is what decides whether preempting others helps a job that is at a limit.
+// held holds what decides whether preempting others helps a job that is at a limit.
 type held struct {
 	attempt
 	of state.Class

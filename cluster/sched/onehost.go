@@ -11,7 +11,7 @@ import (
 // So the times to come are gone through without the vnodes: what the class asks for is counted, and a host is made what it will be only
 // when it was given something back and may have enough.
 
-// counted is how much nodes have of what a class asks for at a time to come.
+// counted says how much nodes have of what a class asks for at a time to come.
 type counted struct {
 	names []string
 	usual []int // their places among usualResources; -1: they are others
@@ -163,7 +163,7 @@ func (c *cycle) onOneAt(h int, at pbs.Time, enough fitness) (ok bool) {
 	return ok
 }
 
-// hostState is what a host and its nodes are.
+// hostState holds the state of a host and its nodes.
 type hostState struct {
 	host  host
 	nodes []node

@@ -10,7 +10,7 @@ import (
 // Of many jobs of a cycle that wait for one host each goes through the same that is to come. From the second one on peaks say which events
 // leave a host enough, so that the others need not be looked at.
 
-// peaks are what hosts have of the usual resources now, and after each event by which somebody gives something back, as if the cycle
+// peaks holds what hosts have of the usual resources now, and after each event by which somebody gives something back, as if the cycle
 // changed nothing any more. They are of a cycle, in which others have no more than that.
 type peaks struct {
 	cycle, changes uint64 // kept.cycle, and timeline.changes, that they are of

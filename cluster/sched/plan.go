@@ -259,8 +259,7 @@ func (c *cycle) saidAll(l line) bool {
 	return c.mute() || c.waiting >= c.exact && l.of.Wait == wait.Kind()
 }
 
-// restSaid reports whether saidAll will be true of whatever job comes next in a line of which one was looked at: to find that
-// job is not worth the while.
+// restSaid reports whether saidAll will be true of the next job of a line, whichever it is: then that job need not be found.
 func (c *cycle) restSaid(l line) bool {
 	why, tried := c.reasons[l.class]
 	if !tried {

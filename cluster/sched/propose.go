@@ -118,7 +118,7 @@ func Resumption(v *state.View, id pbs.JobID) *command.SignalJob {
 	return c
 }
 
-// words are how jobs were preempted.
+// words says how jobs were preempted, by method.
 var words = map[string]string{
 	command.PreemptSuspend: "suspension", command.PreemptCheckpoint: "checkpointing",
 	command.PreemptRequeue: "requeuing", command.PreemptDelete: "deletion",

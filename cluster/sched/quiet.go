@@ -12,7 +12,7 @@ import (
 
 const cycleStarts = "Starting Scheduling Cycle"
 
-// told is what the scheduler's log has of cycles.
+// told holds what the scheduler's log has of cycles.
 type told struct {
 	at      time.Time      // when the last one began that it has
 	stirred uint64         // what the last one knew of, in the log or not

@@ -13,7 +13,7 @@ type shared struct {
 	given []given            // in this cycle
 }
 
-// given is what a reservation gets in a cycle.
+// given holds what a reservation gets in a cycle.
 type given struct {
 	from, until pbs.Time
 	asked       resource.List

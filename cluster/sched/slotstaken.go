@@ -7,7 +7,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// slotUse is what a world knows of what such limits count.
+// slotUse counts in a world what such limits count.
 type slotUse struct {
 	of    *slotLimits // what is counted; nil: nothing
 	extra map[cell]int64

@@ -156,7 +156,7 @@ func (f *future) leaves(w *world, h int, needs []need, end span) bool {
 	return true
 }
 
-// passing is what a cycle has passed over.
+// passing holds what a cycle has passed over.
 type passing struct {
 	sorted  []int32       // lines that were quiet when it did, in their order
 	heap    []int32       // others

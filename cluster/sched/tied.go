@@ -11,7 +11,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// tie is what a vnode's own attributes say about who may use it.
+// tie holds what a vnode's own attributes say about who may use it.
 type tie struct {
 	queue     pbs.QueueName // only jobs of this queue; empty: those of all that have no vnodes of their own
 	partition string        // only jobs of queues of it; empty: of those that are in none

@@ -18,7 +18,7 @@ type planned struct {
 	bounds *bounds // of its slots
 }
 
-// amounts are what is kept of a vnode.
+// amounts holds what is kept of a vnode.
 type amounts struct{ slots, mem int64 }
 
 // A shade holds the free slots and memory of the vnodes, and nothing else of a world: that is all that plans by time need.

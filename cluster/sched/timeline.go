@@ -105,7 +105,7 @@ type timeline struct {
 // note marks a node to be read again.
 func (t *timeline) note(node int32) { t.noted.note(node, len(t.vnodes)) }
 
-// listed is what a timeline has of a vnode.
+// listed holds what a timeline has of a vnode.
 type listed struct {
 	of      *foreseen // nil: nothing
 	version uint64    // of that

@@ -20,7 +20,7 @@ type stop struct {
 	given int // how much was given back until then
 }
 
-// undone is what a run has given back of a node, and how that was before.
+// undone holds what a run has given back of a node, and how that was before.
 type undone struct {
 	run           *finish
 	of            int // of what the run gives back

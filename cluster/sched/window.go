@@ -179,7 +179,7 @@ func (f *future) window(end span) *window {
 	return &window{future: f, from: f.now, span: end}
 }
 
-// lasting is what jobs may have that start now and last until an end: free, less what others are to have before. It is
+// lasting holds what jobs may have that start now and last until an end: free, less what others are to have before. It is
 // kept while jobs are placed, and so each host is looked at once.
 type lasting struct {
 	world *world

@@ -74,7 +74,7 @@ type node struct {
 	mine   int // the attempt that took of it last
 }
 
-// fixed is what no job changes of a node. Copies of a world share it: what changes becomes another one.
+// fixed holds what no job changes of a node. Copies of a world share it: what changes becomes another one.
 type fixed struct {
 	vnode *state.Vnode
 	offer resource.List

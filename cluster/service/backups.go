@@ -12,7 +12,7 @@ import (
 	"rampart/transport/api"
 )
 
-// Backups are what a replica has made on schedule.
+// Backups are the backups that a replica has made on schedule.
 type Backups struct {
 	Dir     string
 	All     []*api.Backup // the latest first

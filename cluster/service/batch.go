@@ -17,7 +17,7 @@ import (
 	"rampart/transport/api/apiconnect"
 )
 
-// Batch is what PBS commands ask for.
+// Batch implements the Batch service: the requests of PBS commands.
 type Batch struct {
 	base
 	*serverHooks

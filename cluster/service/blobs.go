@@ -30,7 +30,7 @@ type BlobKeeper interface {
 
 var _ BlobKeeper = (*blob.Keeper)(nil)
 
-// Blobs is what replicas hand each other beside the log.
+// Blobs implements the Blobs service: large scripts, which replicas hand each other beside the log.
 type Blobs struct {
 	base
 	keeper BlobKeeper

@@ -2,7 +2,7 @@ package service
 
 import "rampart/transport/api"
 
-// A Build is what a member of gossip says that it runs.
+// A Build is the build that a member of gossip announces.
 type Build struct {
 	Name    string
 	Version string // of PBS

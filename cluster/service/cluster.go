@@ -18,7 +18,7 @@ import (
 	"rampart/transport/api"
 )
 
-// Cluster is administration, enrolment and what replicas ask each other.
+// Cluster implements the Cluster service: administration, enrolment and what replicas ask each other.
 type Cluster struct {
 	base
 	CA     CA

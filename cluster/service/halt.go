@@ -16,7 +16,7 @@ import (
 	"rampart/transport/api"
 )
 
-// Halt ends replicas on purpose.
+// Halt implements the Halt service, which ends replicas on purpose.
 type Halt struct {
 	base
 	EndReplica func(ctx context.Context, r *state.Replica, scheds bool) error

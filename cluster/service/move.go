@@ -33,7 +33,7 @@ func (b *Batch) Move(ctx context.Context, r *connect.Request[api.MoveRequest]) (
 	return reply(&api.MoveReply{}, err)
 }
 
-// Swap exchanges the places of two jobs: qorder. Who asks must be permitted to change both.
+// Swap exchanges the places of two jobs: qorder. The caller must be permitted to change both.
 func (b *Batch) Swap(ctx context.Context, r *connect.Request[api.SwapRequest]) (*connect.Response[api.SwapReply], error) {
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
 		if err := mayChange(p, j, typeOrder); err != nil {

@@ -20,7 +20,7 @@ import (
 	"rampart/transport/api"
 )
 
-// Report is what moms tell the servers.
+// Report implements the Report service: what moms tell the servers.
 type Report struct {
 	base
 	Blobs     BlobKeeper

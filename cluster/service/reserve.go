@@ -127,8 +127,8 @@ func (rs *reservations) reservation(ctx context.Context, p person, r *api.Reserv
 	return c, nil
 }
 
-// mayReserve refuses reservations where the server has none, and people who may not have any: Managers are no better than
-// others (specification: advance-reservations section 13).
+// mayReserve refuses reservations where the server has none, and people who may not have any: Managers are treated as others (specification:
+// advance-reservations section 13).
 func (rs *reservations) mayReserve(ctx context.Context, p person) error {
 	s := p.view.Server()
 	if !s.Bool("resv_enable") {

@@ -16,7 +16,7 @@ import (
 	"rampart/transport/api"
 )
 
-// Snapshots is putting a state back from a file.
+// Snapshots implements the Snapshots service: it puts a state back from a file.
 type Snapshots struct {
 	base
 	Blobs   BlobKeeper

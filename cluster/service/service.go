@@ -78,7 +78,7 @@ type Hooks interface {
 	Run(ctx context.Context, v *state.View, e *hook.Event) *hook.Outcome
 }
 
-// Config is what the services are made of. Each service takes from it what it needs, and no more.
+// Config holds what the services need of the replica. Each service takes from it what it needs, and no more.
 type Config struct {
 	Replica  Replica
 	Accounts transport.Accounts
@@ -119,7 +119,7 @@ type Config struct {
 	EndScheds func()
 }
 
-// Scheduler is what requests ask of the scheduler of this replica. Without one all of it is nil.
+// Scheduler holds what requests ask of the scheduler of this replica. Without one all of it is nil.
 type Scheduler struct {
 	// Place finds vnodes for a job that is to start at somebody's wish, or who has to make way for it, or says why there
 	// are none; nil: only who names vnodes can start one.
@@ -132,8 +132,7 @@ type Scheduler struct {
 	Shares func(v *state.View) []state.ShareNode
 	// Turn takes from a scheduler the right to plan with what is free until it is given back.
 	Turn func(ctx context.Context, sched string) (end func())
-	// AwaitCycle returns when a cycle of a scheduler, empty for the default one, has planned with the state of an index, which it has
-	// begin at once.
+	// AwaitCycle returns when a cycle of a scheduler, empty for the default one, has planned with the state of an index; it has that cycle begin at once.
 	AwaitCycle func(ctx context.Context, sched string, index uint64)
 	// InCycle reports whether a scheduler is in a cycle.
 	InCycle func(sched string) bool

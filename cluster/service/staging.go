@@ -16,7 +16,7 @@ import (
 	"rampart/transport/api"
 )
 
-// Staging is what those are told who move files of jobs.
+// Staging implements the Staging service: it tells the daemons that move files of jobs what they may touch.
 type Staging struct{ base }
 
 // Locate tells which daemon moves files on a host: its mom, else that of a login host, else

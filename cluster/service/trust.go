@@ -22,7 +22,7 @@ import (
 	"rampart/transport/api"
 )
 
-// Trust is who belongs to the cluster, and by which keys.
+// Trust implements the Trust service: who belongs to the cluster, and by which keys.
 type Trust struct {
 	base
 	Keys         Keys

@@ -32,7 +32,7 @@ func (s Sharing) HostAloneFor(p spec.Place) bool {
 	return p.Sharing == spec.ExclusiveHost
 }
 
-// Use is who uses a vnode and its host, now or in a time to come.
+// Use says who uses a vnode and its host, now or in a time to come.
 type Use struct {
 	Here, OnHost int  // users of the vnode, and of its host: those of the vnode may be among them
 	Alone        bool // one of them has the vnode for itself

@@ -42,7 +42,7 @@ func (o Object) String() string {
 	return objectNames[o]
 }
 
-// A Perm is who somebody is, or who he must at least be. The zero value is the
+// A Perm is the privilege of a user, or the least privilege that is needed. The zero value is the
 // server itself.
 type Perm uint8
 

@@ -89,8 +89,8 @@ func parseText(text string) (string, bool) {
 	return text, text != "" && len(text) <= maxValue && utf8.ValidString(text)
 }
 
-// parseNotes takes text with any characters, as a PBS does: what people note of what they look after. Who prints it shows control
-// characters as ^A.
+// parseNotes takes text with any characters, as PBS does: what people note of what they look after. Where it is printed, control characters are
+// shown as ^A.
 func parseNotes(text string) (string, bool) {
 	return text, text != "" && len(text) <= maxValue && utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }

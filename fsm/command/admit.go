@@ -90,8 +90,7 @@ func GroupListed(items, groups []string) bool {
 	return access(items, func(item string) bool { return slices.Contains(groups, item) })
 }
 
-// access looks for the first item that matches: with - in front it forbids. Who is not
-// named is not let in.
+// access looks for the first item that matches: with - in front it forbids. A subject that is not named is not let in.
 func access(items []string, matches func(item string) bool) bool {
 	for _, item := range items {
 		name, minus := strings.CutPrefix(item, "-")

@@ -204,7 +204,7 @@ func retime(r *state.Reservation, ask *state.ReservationChange) {
 	}
 }
 
-// grant makes the alteration that was asked for, on the vnodes that were found. Who is forced looks at no others.
+// grant makes the alteration that was asked for, on the vnodes that were found. A forced alteration respects no other reservation.
 func grant(tx *state.Tx, r *state.Reservation, nodes spec.ExecVnode, check bool, by pbs.User) error {
 	ask, before := r.Ask, r.Nodes()
 	running := ask.Back.State == pbs.ResvRunning

@@ -66,7 +66,7 @@ type Consumers struct {
 	Each  bool     `cbor:"2,keyasint,omitempty"`
 }
 
-// Counts reports whether the use of somebody counts. Who belongs to one of the groups is counted as a member, unless he is excluded.
+// Counts reports whether the use of somebody counts. A user of one of the groups is counted as a member, unless excluded.
 func (c Consumers) Counts(name string, groups ...string) bool {
 	if len(c.Names) == 0 {
 		return true

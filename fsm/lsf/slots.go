@@ -10,7 +10,7 @@ import (
 	"rampart/fsm/resreq"
 )
 
-// SlotOwner is whose slots are counted.
+// A SlotOwner says whose slots are counted.
 type SlotOwner struct{ User, Group, Queue, Project string }
 
 // A SlotRule bounds the slots, or the amount of a resource, that some jobs have at a time (specification: reservation section 7).
@@ -27,7 +27,7 @@ type SlotRule struct {
 	others *int64            // of those without; nil: it does not bound them
 }
 
-// Whom returns whose slots count together with those of an owner, false if the rule does not bound him.
+// Whom returns whose slots count together with those of an owner, false if the rule does not bound that owner.
 func (r *SlotRule) Whom(o SlotOwner) (whom SlotOwner, bounded bool) {
 	if !r.Users.Counts(o.User, o.Group) || !r.Queues.Counts(o.Queue) || !r.Projects.Counts(o.Project) {
 		return whom, false

@@ -157,7 +157,7 @@ func (tx *Tx) chargeShare(old, j *Job) {
 	tx.PutShare(sched, entity, min(next.Usage+more, mostUsage))
 }
 
-// PutShare stores what an entity has used in the tree of a scheduler, in thousandths of the unit. Who has used nothing is not kept.
+// PutShare stores what an entity has used in the tree of a scheduler, in thousandths of the unit. An entity that has used nothing has no record.
 func (tx *Tx) PutShare(sched, entity string, usage int64) {
 	next := &Share{entity, min(usage, mostUsage), treeOf(sched)}
 	var delta uint64

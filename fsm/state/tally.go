@@ -10,7 +10,7 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// A Subject is whose jobs a limit counts: the kinds and names of attr.Limit, those that
+// A Subject says whose jobs a limit counts: the kinds and names of attr.Limit, those that
 // stand for everybody but attr.LimitAll excepted.
 type Subject struct {
 	Kind byte   `cbor:"1,keyasint,omitempty"`

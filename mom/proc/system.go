@@ -84,7 +84,7 @@ type Handle struct {
 	Cookie  string `json:"cookie"`  // PBS_JOBCOOKIE of the job
 }
 
-// An Owner is whom a job runs as.
+// An Owner is the account that a job runs as.
 type Owner struct {
 	UID    uint32   `json:"uid"`
 	GID    uint32   `json:"gid"`

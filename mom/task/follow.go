@@ -46,7 +46,7 @@ func Follow(ctx context.Context, r *Runner, output, failure int64, send func(Pie
 	}
 }
 
-// A following is who follows the output of a run.
+// A following is a reader of the output of a run.
 type following struct {
 	r     *Runner
 	send  func(Piece) error

@@ -44,7 +44,7 @@ func (t *trust) open() (err error) {
 	return err
 }
 
-// revoked is whom the state no longer lets in, as of a number of revocations.
+// revoked holds the keys that the state no longer lets in, as of a number of revocations.
 type revoked struct {
 	at    uint64
 	keys  map[string]bool
