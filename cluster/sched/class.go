@@ -82,6 +82,7 @@ type chunk struct {
 	scatter bool   // no two chunks of the term are on one host
 	lasting bool   // a host gives only to the first chunk of the term what is not in again
 	again   []need // what each other chunk of the term needs that is on the host
+	perJob  []need // of the needs, what an instance gives to the first chunk of the term only, on whichever of its hosts
 }
 
 // A need is an amount of a consumable resource.
@@ -126,7 +127,7 @@ func newClass(k key, t resource.Table, h considered, rest bool, asks asked) *cla
 			c.bad = err.Error()
 			return c
 		}
-		if len(layout.Kinds) == len(sel.Chunks) {
+		if n := len(layout.Kinds); n == len(sel.Chunks) || n > len(sel.Chunks) && asks.rising { // with one size there is something left over, with another there is not
 			ch.stands(layout.Kinds[i])
 			if c.bad = c.agreeing(layout.Kinds[i], t); c.bad != "" {
 				return c
@@ -200,9 +201,11 @@ func (ch *chunk) stands(l lsf.KindLayout) {
 	if l.Full {
 		ch.full = &resreq.Span{Full: true, Of: l.Of}
 	}
-	if len(l.Once) > 0 {
+	if len(l.Once)+len(l.Job) > 0 {
 		ch.lasting = true
-		ch.again = slices.DeleteFunc(slices.Clone(ch.needs), func(n need) bool { return slices.Contains(l.Once, n.def.Name) })
+		perJob := func(n need) bool { return slices.Contains(l.Job, n.def.Name) }
+		ch.again = slices.DeleteFunc(slices.Clone(ch.needs), func(n need) bool { return slices.Contains(l.Once, n.def.Name) || perJob(n) })
+		ch.perJob = slices.DeleteFunc(slices.Clone(ch.needs), func(n need) bool { return !perJob(n) })
 	}
 }
 
@@ -238,7 +241,7 @@ func (c *class) add(ch chunk) {
 	}
 }
 
-// once reports whether a host gives a resource to the first chunk of the kind only.
+// once reports whether a host, or an instance, gives a resource to the first chunk of the kind only.
 func (ch *chunk) once(name string) bool {
 	return ch.lasting && !slices.ContainsFunc(ch.again, func(n need) bool { return n.def.Name == name })
 }

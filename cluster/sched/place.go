@@ -196,6 +196,7 @@ func (w *world) try(h int, c *class) (spec.ExecVnode, bool) {
 func (w *world) fill(h int, c *class, ch chunk, count int, placed *spec.ExecVnode) int {
 	w.look(h)
 	from := 0
+	ch.needs = ch.needsOn(w, h)
 	allowed, slots := int64(unbounded), ch.of("ncpus")
 	if c.bounds != nil {
 		allowed, _ = w.allowed(h, c.bounds)

@@ -46,21 +46,34 @@ func (w *world) leftover(c *class, ch chunk, placed *spec.ExecVnode) int {
 		w.rankAgain()
 		return left - w.some(only, c, ch, left, placed)
 	}
+	if !ch.pooled(w) {
+		return left - w.along(c, ch, ch.needs, left, false, placed)
+	}
+	if !ch.begun(w) {
+		if left -= w.along(c, ch, ch.needs, left, true, placed); left == ch.count {
+			return left
+		}
+	}
+	return left - w.along(c, ch, ch.beyond(w), left, false, placed)
+}
+
+// along places up to count chunks of one kind on hosts that have so much, in their order, and returns how many; first: on one host only.
+func (w *world) along(c *class, ch chunk, needs []need, count int, first bool, placed *spec.ExecVnode) (n int) {
 	passes := 1
 	if ch.full != nil {
 		passes = 2 // a host that cannot be full may still be the last
 	}
-	for pass := 0; pass < passes && left > 0; pass++ {
-		for h := range w.having(ch.needs) {
-			if pass > 0 && (w.carries(h, ch.term) || left >= w.capOn(h, ch.full)) {
+	for pass := 0; pass < passes && n < count; pass++ {
+		for h := range w.having(needs) {
+			if pass > 0 && (w.carries(h, ch.term) || count-n >= w.capOn(h, ch.full)) {
 				continue
 			}
-			if left -= w.some(h, c, ch, left, placed); left == 0 {
-				break
+			if n += w.some(h, c, ch, count-n, placed); n == count || first && n > 0 {
+				return n
 			}
 		}
 	}
-	return left
+	return n
 }
 
 // some places as many chunks of one kind on a host as may and do stand there.

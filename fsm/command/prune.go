@@ -65,6 +65,9 @@ func PlanPrune(t ReleaseTables, j *state.Job, c *PruneJob) (*state.Release, erro
 	if err != nil || s.Whole() && s.Kept.SchedSelect == has.SchedSelect || len(s.Kept.ExecVnode) == 0 {
 		return nil, err
 	}
+	if s, err = carried(t, j, s); err != nil {
+		return nil, err
+	}
 	s.Kept.ExecHost = renumbered(has.Assignment, s.Kept.Assignment)
 	r := newRelease(s)
 	r.Prune = true

@@ -33,6 +33,9 @@ func (c *OrderConfirmed) releaseAnswered(tx *state.Tx, o *state.Order) error {
 // each mom says that the job has left its host.
 func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error {
 	r := j.Run.Release
+	if err := carry(tx, j, r); err != nil {
+		return err
+	}
 	before := *j
 	before.EditRun().Used = usedNow(tx, j, used)
 	presentUsed(tx, &before, nil)

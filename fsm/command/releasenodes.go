@@ -43,6 +43,7 @@ type ReleaseTables interface {
 	Vnode(name pbs.VnodeName) (*state.Vnode, bool)
 	Orders(host pbs.HostName) iter.Seq[*state.Order]
 	Cluster() *state.Cluster
+	Pool(v *state.Vnode, res string) *state.Vnode
 }
 
 // PlanRelease returns what the command would ask for, nil if it changes nothing, or why it is
@@ -70,6 +71,9 @@ func PlanRelease(t ReleaseTables, j *state.Job, c *ReleaseNodes) (*state.Release
 		return nil, err
 	}
 	if err := divisible(t, s.Released); err != nil {
+		return nil, err
+	}
+	if s, err = carried(t, j, s); err != nil {
 		return nil, err
 	}
 	return newRelease(s), nil
@@ -292,6 +296,9 @@ func releaseForStageOut(tx *state.Tx, j *state.Job) (*state.Release, error) {
 	if err := divisible(tx, s.Released); err != nil {
 		tx.Emit(state.Event{Kind: state.JobRefused, Job: j, Text: err.Error()})
 		return nil, nil
+	}
+	if s, err = carried(tx, j, s); err != nil {
+		return nil, err
 	}
 	return newRelease(s), nil
 }

@@ -86,7 +86,9 @@ func beyondLimits(tx *state.Tx, old, j *state.Job, limits []state.Limit, running
 type reservingKind struct {
 	count    int
 	was, now resource.List
+	term     int
 	once     []string // that a host gives to the first of them only
+	perJob   []string // that an instance gives to the first one of the term only
 }
 
 // reservingKinds compares the select of a job with the one that it runs with, and gives it the schedselect and the sums of the new one.
@@ -118,7 +120,7 @@ func reservingKinds(tx *state.Tx, old, j *state.Job) ([]reservingKind, error) {
 	for i := range kinds {
 		k := reservingKind{count: before.Chunks[i].Count, was: amountsOf(tx, before.Chunks[i].Items), now: amountsOf(tx, after.Chunks[i].Items)}
 		if i < len(layout.Kinds) {
-			k.once = layout.Kinds[i].Once
+			k.term, k.once, k.perJob = layout.Kinds[i].Term, layout.Kinds[i].Once, layout.Kinds[i].Job
 		}
 		rest, others := beside(before.Chunks[i].Items, k.was), beside(after.Chunks[i].Items, k.now)
 		if after.Chunks[i].Count != k.count || planned.Chunks[i].Count != k.count || !slices.Equal(rest, others) {
@@ -178,11 +180,17 @@ func (r *reserver) hold(kinds []reservingKind) error {
 	run := r.job.EditRun()
 	parts := slices.Clone(run.ExecVnode)
 	at := 0
-	for _, k := range kinds {
+	given := map[string]bool{} // of the term: what a host, or an instance, has given
+	for i, k := range kinds {
+		if i > 0 && k.term != kinds[i-1].term {
+			clear(given)
+		}
 		met := map[string]bool{}
 		for range k.count {
 			host := run.ExecHost[at].Host
-			parts[at] = r.chunk(parts[at], k, met[host], at == 0)
+			parts[at] = r.chunk(parts[at], k, func(res string) bool {
+				return met[host] && slices.Contains(k.once, res) || slices.Contains(k.perJob, res) && r.gave(given, host, parts[at], res)
+			}, at == 0)
 			met[host] = true
 			at++
 		}
@@ -204,16 +212,16 @@ func (r *reserver) hold(kinds []reservingKind) error {
 	return nil
 }
 
-// chunk returns a chunk with the new amounts of its kind; again: it is not the first of them on its host, first: it is the job's first.
+// chunk returns a chunk with the new amounts of its kind but for those that are given already; first: it is the job's first.
 // Of several vnodes the first ones give what they can.
-func (r *reserver) chunk(c spec.ExecChunk, k reservingKind, again, first bool) spec.ExecChunk {
+func (r *reserver) chunk(c spec.ExecChunk, k reservingKind, given func(res string) bool, first bool) spec.ExecChunk {
 	next := spec.ExecChunk{Parts: slices.Clone(c.Parts)}
 	for i, p := range c.Parts {
 		next.Parts[i].Items = beside(p.Items, k.was)
 	}
 	for _, it := range k.now {
 		def, _ := r.tx.Resource(it.Name)
-		if again && slices.Contains(k.once, it.Name) || !first && def.Flags&resource.FirstHost != 0 {
+		if given(it.Name) || !first && def.Flags&resource.FirstHost != 0 {
 			continue
 		}
 		rest := def.Measure(it.Value)

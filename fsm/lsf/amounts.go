@@ -58,25 +58,28 @@ func (s *shaper) raise(u resreq.Usage, slots int) error {
 }
 
 // onHost returns what a chunk of so many slots has of its host, and what of that a host gives once, however many of the chunks are
-// on it.
-func (s *shaper) onHost(u resreq.Usage, slots int) (items resource.List, once []string, err error) {
+// on it, and an instance that may be of several hosts.
+func (s *shaper) onHost(u resreq.Usage, slots int) (items resource.List, once KindLayout, err error) {
 	for _, r := range u {
 		def, asked, err := s.defined(r)
 		if err != nil {
-			return nil, nil, err
+			return nil, once, err
 		}
 		if !asked || !def.AtHost() {
 			continue
 		}
 		amount := r.Amount
-		if s.method(r.Resource) == rusage.PerSlot {
+		switch known, _ := s.site.Resource(r.Resource); {
+		case s.method(r.Resource) == rusage.PerSlot:
 			amount *= resreq.Amount(slots)
-		} else {
-			once = append(once, r.Resource)
+		case s.method(r.Resource) == rusage.PerJob && !known.Builtin && !def.Raises():
+			once.Job = append(once.Job, r.Resource)
+		default:
+			once.Once = append(once.Once, r.Resource)
 		}
 		value, err := valueOf(def, amount)
 		if err != nil {
-			return nil, nil, err
+			return nil, once, err
 		}
 		items = append(items, resource.Item{Name: r.Resource, Value: value})
 	}

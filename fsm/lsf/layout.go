@@ -22,6 +22,7 @@ type KindLayout struct {
 	Term    int      // of the requirement, from 1 on
 	Scatter bool     // no two chunks of the term are on one host
 	Once    []string // resources that a host gives to the first of the term's chunks on it, and to no other
+	Job     []string // resources that each instance gives to the first of the term's chunks on its hosts, and to no other: PER_JOB
 	Same    []string // resources in which the hosts of the term are to agree
 
 	Full bool             // each host but the last has as many of the term's chunks as it has slots
@@ -32,6 +33,7 @@ type KindLayout struct {
 const (
 	layoutScatter = "scatter"
 	layoutOnce    = "once="
+	layoutJob     = "job="
 	layoutUnit    = "unit"
 	layoutAlone   = "alone"
 	layoutSame    = "same="
@@ -82,15 +84,20 @@ func readUnits(text string) (u UnitLayout) {
 
 // Given reports whether the layout says anything.
 func (l Layout) Given() bool {
-	return l.Unit || len(l.Same) > 0 || l.Units.Type != "" || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once) > 0 || len(k.Same) > 0 || k.Full })
+	return l.Unit || len(l.Same) > 0 || l.Units.Type != "" || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return k.Scatter || len(k.Once)+len(k.Job)+len(k.Same) > 0 || k.Full })
 }
 
-// Once reports whether a host gives a resource to some kind of chunk once.
+// Once reports whether a host, or an instance of the resource, gives it to some kind of chunk once.
 func (l Layout) Once(resource string) bool {
-	return slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return slices.Contains(k.Once, resource) })
+	return l.PerJob(resource) || slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return slices.Contains(k.Once, resource) })
 }
 
-// String prints the layout as the attribute has it: "1:once=mem 2:scatter:same=disk unit alone same=color,model".
+// PerJob reports whether an instance of a resource gives it to some kind of chunk once, on whichever of its hosts they are.
+func (l Layout) PerJob(resource string) bool {
+	return slices.ContainsFunc(l.Kinds, func(k KindLayout) bool { return slices.Contains(k.Job, resource) })
+}
+
+// String prints the layout as the attribute has it: "1:once=mem:job=lic 2:scatter:same=disk unit alone same=color,model".
 func (l Layout) String() string {
 	var words []string
 	for _, k := range l.Kinds {
@@ -100,6 +107,9 @@ func (l Layout) String() string {
 		}
 		if len(k.Once) > 0 {
 			word += ":" + layoutOnce + strings.Join(k.Once, ",")
+		}
+		if len(k.Job) > 0 {
+			word += ":" + layoutJob + strings.Join(k.Job, ",")
 		}
 		if len(k.Same) > 0 {
 			word += ":" + layoutSame + strings.Join(k.Same, ",")
@@ -151,6 +161,8 @@ func ReadLayout(text string) (l Layout) {
 		for _, part := range parts[1:] {
 			if names, once := strings.CutPrefix(part, layoutOnce); once {
 				k.Once = strings.Split(names, ",")
+			} else if names, job := strings.CutPrefix(part, layoutJob); job {
+				k.Job = strings.Split(names, ",")
 			} else if names, same := strings.CutPrefix(part, layoutSame); same {
 				k.Same = strings.Split(names, ",")
 			} else if of, full := strings.CutPrefix(part, layoutFull); full {
@@ -182,11 +194,17 @@ func (l Layout) joined(o Layout) Layout {
 	}
 	l.Kinds = slices.Clone(l.Kinds)
 	for i, k := range o.Kinds {
-		for _, name := range k.Once {
-			if !slices.Contains(l.Kinds[i].Once, name) {
-				l.Kinds[i].Once = append(slices.Clone(l.Kinds[i].Once), name)
-			}
-		}
+		l.Kinds[i].Once, l.Kinds[i].Job = united(l.Kinds[i].Once, k.Once), united(l.Kinds[i].Job, k.Job)
 	}
 	return l
+}
+
+// united returns names with those of others that are not among them.
+func united(names, others []string) []string {
+	for _, name := range others {
+		if !slices.Contains(names, name) {
+			names = append(slices.Clip(names), name)
+		}
+	}
+	return names
 }

@@ -115,7 +115,9 @@ func TestShaped(t *testing.T) {
 		{text: "2*{span[ptile=1]}+4*{span[ptile=2]}", slots: 6, sel: "2:ncpus=1+2:ncpus=2", place: "free", layout: "1:scatter 2:scatter", describe: "2*{}+4*{}"},
 		{text: "2*{rusage[mem=10]}+4*{span[ptile=2]}", slots: 1, sel: "2:ncpus=1:mem=10mb+2:ncpus=2", place: "free", layout: "1:once=mem 2:scatter", describe: "2*{rusage[mem=10]}+4*{}"}, // RSV-01
 		{text: "1*{}+3*{span[ptile=2]}", slots: 1, sel: "1:ncpus=1+1:ncpus=2+1:ncpus=1", place: "free", layout: "1 2:scatter 2:scatter", describe: "1*{}+2*{}+1*{}"},
-		{text: "rusage[mem=10:disk=2]", slots: 3, sel: "3:ncpus=1:mem=10mb:disk=2", place: "free", layout: "1:once=mem,disk", describe: "rusage[mem=10:disk=2]"},
+		{text: "rusage[mem=10:disk=2]", slots: 3, sel: "3:ncpus=1:mem=10mb:disk=2", place: "free", layout: "1:once=mem:job=disk", describe: "rusage[mem=10:disk=2]"},
+		{text: "span[ptile=2] rusage[mem=10:disk=2]", slots: 3, sel: "1:ncpus=2:mem=10mb:disk=2+1:ncpus=1:mem=10mb:disk=2", place: "scatter", layout: "1:job=disk 1:job=disk", describe: "rusage[mem=10:disk=2] span[ptile=2]"},
+		{text: "1*{rusage[disk=2]}+2*{rusage[disk=1]}", slots: 3, sel: "1:ncpus=1:disk=2+2:ncpus=1:disk=1", place: "free", layout: "1 2:job=disk"},
 		{text: "same[model]", slots: 2, sel: "2:ncpus=1", place: "free", describe: "-"},
 		{text: "same[color:type]", slots: 2, sel: "2:ncpus=1", place: "free:group=color", layout: "1 same=arch", describe: "same[color]"},
 		{text: "span[ptile='!'] rusage[mem=5]", slots: 5, sel: "5:ncpus=1:mem=5mb", place: "free", layout: "1:once=mem:ptile=!", describe: "rusage[mem=5]"},

@@ -194,7 +194,10 @@ func (s *shaper) term(t resreq.Term, number int, several bool) error {
 		s.chunk(c.count, c.slots, onHost, wanted)
 		kind := KindLayout{Term: number, Scatter: several && t.Span.Ptile > 0, Same: same}
 		if whole > 1 && t.Span.Ptile == 0 {
-			kind.Once = once
+			kind.Once = once.Once
+		}
+		if whole+min(rest, 1) > 1 {
+			kind.Job = once.Job
 		}
 		if t.Span.Full {
 			kind.Full, kind.Of = true, t.Span.Of

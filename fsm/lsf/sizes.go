@@ -20,7 +20,7 @@ func ReadSlots(text string) (least, most int, ok bool) {
 }
 
 // Sizes returns the shapes of a job that may have from so many slots to so many more, with one slot more each.
-// All have the layout of the last one.
+// All have the layout of the one with most kinds of chunks, the last of these.
 func Sizes(r Request, most int, t resource.Table, site resreq.Site) ([]Shape, error) {
 	n := most - r.Slots + 1
 	switch {
@@ -40,6 +40,12 @@ func Sizes(r Request, most int, t resource.Table, site resreq.Site) ([]Shape, er
 			return nil, err
 		}
 	}
-	all[0].Layout = all[n-1].Layout
+	layout := all[n-1].Layout
+	for _, shape := range all {
+		if len(shape.Layout.Kinds) > len(layout.Kinds) { // of several chunks on each host, and one of what is left
+			layout = shape.Layout
+		}
+	}
+	all[0].Layout = layout
 	return all, nil
 }
