@@ -47,6 +47,7 @@ const (
 
 	rivalling = "rivalries, "
 	ailing    = "sickness, "
+	plans     = "plans, "
 )
 
 var plantings = []planting{
@@ -104,6 +105,7 @@ var plantings = []planting{
 	{bug: planted.DoubleBooking, bubble: sight{run: drawn, seen: `\(L15\)`}, tests: []sight{
 		{pkg: "./fsm/command", run: "TestReservation_NothingTwice"},
 	}},
+	{bug: planted.PlansPassed, bubble: sight{run: plans, seen: `L15 plans are kept`}},
 	{bug: planted.GossipIsBelieved, bubble: sight{run: lies, seen: `L13 live moms`}, tests: []sight{
 		{pkg: "./cluster/dispatch", run: "TestWatcher"},
 	}},

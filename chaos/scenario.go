@@ -43,7 +43,7 @@ func (s Scenario) String() string {
 }
 
 // drawnEvery is the number of seeds of which one tries the fence, one kills leaders at a command, one has jobs preempt each other, one has jobs
-// keep what is free or hosts with load, one has reservations, and one has sick hosts.
+// keep what is free, wait with plans, or run on hosts with load, one has reservations, and one has sick hosts.
 const drawnEvery = 8
 
 // Schedule draws the scenario of a seed: crashes, partitions and their ends under
@@ -59,8 +59,11 @@ func Schedule(seed uint64) Scenario {
 	case 6:
 		return booked(seed)
 	case 2:
-		if choices(seed, "kind").IntN(2) == 0 {
+		switch choices(seed, "kind").IntN(6) {
+		case 0, 2:
 			return burdens(seed)
+		case 1:
+			return planned(seed)
 		}
 		return kept(seed)
 	case 7:

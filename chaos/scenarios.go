@@ -58,6 +58,7 @@ func Scenarios() []Scenario {
 	all = append(all, Suspensions()...)
 	all = append(all, Rivalries()...)
 	all = append(all, Keepers()...)
+	all = append(all, Plans()...)
 	all = append(all, Burdens()...)
 	all = append(all, Reservations()...)
 	all = append(all, Sicknesses()...)

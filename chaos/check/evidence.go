@@ -32,6 +32,7 @@ type Evidence struct {
 	Waits      []Wait        // of jobs for which a fit host had room, since the first host was not fit any more
 	Bookings   []Booking     // the reservations that there were
 	Kept       Kept          // what jobs kept that waited
+	Planned    Planned       // jobs that waited with a plan
 	Overloaded Overloaded    // jobs that load has suspended
 	Lies       int           // members of whom gossip told a replica what is not so
 }

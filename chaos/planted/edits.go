@@ -243,6 +243,17 @@ var edits = []edit{
 		`		if tx.HostInUse(v, hold.From) && !PLANTED {`,
 	},
 	{
+		PlansPassed, "cluster/sched/reserving.go",
+		`	if len(parts) == 0 {
+		return
+	}
+	r.realWorld(c)`,
+		`	if len(parts) == 0 || PLANTED {
+		return
+	}
+	r.realWorld(c)`,
+	},
+	{
 		GossipIsBelieved, "cluster/dispatch/watch.go",
 		`	if err == nil {
 		return

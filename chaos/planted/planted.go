@@ -45,6 +45,7 @@ const (
 	EndlessPreemption = "endless_preemption" // L5: a job that is suspended is taken to give back all, and nobody minds how often it does
 	SickHostsDraw     = "sick_hosts_draw"    // L14: what a host fails counts against its jobs, which are tried there again
 	DoubleBooking     = "double_booking"     // L15: neither scheduler nor Apply looks at other reservations when one is decided
+	PlansPassed       = "plans_passed"       // L15: what is kept for a job with a plan is free for those behind it
 	GossipIsBelieved  = "gossip_is_believed" // L13: a mom that answers is down if gossip says so
 )
 

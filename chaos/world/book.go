@@ -39,18 +39,21 @@ type book struct {
 	waited     []check.Wait
 	harmed     map[pbs.HostName]bool // hosts that something has befallen
 
-	lastBooked uint64          // the index up to which the bookings are
-	bookings   []check.Booking // in the order of their ids
-	kept       check.Kept
-	burdens    map[pbs.HostName][]burden // in their order
-	overloaded check.Overloaded
+	lastBooked  uint64          // the index up to which the bookings are
+	bookings    []check.Booking // in the order of their ids
+	kept        check.Kept
+	lastPlanned uint64 // the index up to which plan is
+	plan        plan
+	planned     check.Planned
+	burdens     map[pbs.HostName][]burden // in their order
+	overloaded  check.Overloaded
 }
 
 func newBook() *book {
 	return &book{
 		begun: time.Now(), fences: make(map[uint64]check.Fence), crews: make(map[pbs.JobID]crew), asked: make(map[check.Wish]int),
 		standing: make(map[standing]int), waitingNow: make(map[pbs.JobID]int), harmed: make(map[pbs.HostName]bool),
-		kept: check.Kept{By: make(map[string]bool)}, burdens: make(map[pbs.HostName][]burden),
+		kept: check.Kept{By: make(map[string]bool)}, planned: newPlanned(), burdens: make(map[pbs.HostName][]burden),
 		overloaded: check.Overloaded{Stopped: make(map[string]map[uint64]bool)},
 	}
 }
@@ -84,7 +87,7 @@ func (k *book) tell(e *check.Evidence) {
 	defer k.mu.Unlock()
 	e.Runs, e.Restored, e.Killed, e.Lies, e.Downs = k.runs, k.restored, k.killed, k.lies, k.downs
 	e.Hits, e.Waits, e.Bookings, e.Kept = k.hits, k.waited, k.bookings, k.kept
-	e.Overloaded = k.overloaded
+	e.Overloaded, e.Planned = k.overloaded, k.planned
 	e.Vacated, e.Stood, e.Asked = k.tenants.Vacated(), k.stood, maps.Clone(k.asked)
 	for _, index := range slices.Sorted(maps.Keys(k.fences)) {
 		e.Fences = append(e.Fences, k.fences[index])

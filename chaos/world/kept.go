@@ -22,8 +22,13 @@ func (k *book) keeps(index uint64, v *state.View) {
 		if len(j.Pending.Held) > 0 {
 			k.kept.By[string(j.ID)] = true
 		}
-		if j.Pending.Age > keepTurns || j.Pending.Paused && len(j.Pending.Held) > 0 {
-			wrong("%s keeps %+v, for %d turns at most", j.ID, *j.Pending, keepTurns)
+		turns := int32(keepTurns)
+		if q, ok := v.Queue(j.Queue); ok {
+			most, _ := q.Reserves()
+			turns = int32(most)
+		}
+		if j.Pending.Age > turns || j.Pending.Paused && len(j.Pending.Held) > 0 {
+			wrong("%s keeps %+v, for %d turns at most", j.ID, *j.Pending, turns)
 		}
 		if !j.MayStart() {
 			wrong("%s keeps %+v, and has nothing to start", j.ID, *j.Pending)

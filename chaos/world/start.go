@@ -187,6 +187,8 @@ func (n starting) makeQueue(ctx context.Context) error {
 	switch size := n.config.Size; {
 	case size.Busy:
 		return n.makeBusy(ctx)
+	case size.Plans:
+		return n.configure(ctx)
 	case size.Express:
 		more = []*api.Attribute{{Name: "Priority", Value: "200"}}
 	case size.Keeps:

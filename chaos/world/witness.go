@@ -22,6 +22,9 @@ type witness struct {
 func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outcome) {
 	w.r.w.book.vacated(w.r.machine.View())
 	steps := w.r.w.book.booked(w.r.machine.View(), e, outcomes)
+	if w.r.w.config.Size.Plans {
+		w.r.w.book.plans(w.r.machine.View(), e, outcomes)
+	}
 	for i, p := range e.Proposals {
 		if outcomes[i].Refusal != nil {
 			continue

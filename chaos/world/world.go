@@ -31,6 +31,7 @@ type Size struct {
 	Restrict string        // the server's restrict_res_to_release_on_suspend; "": a suspended job gives back all
 	Express  bool          // jobs of the second queue preempt those of the first one
 	Keeps    bool          // jobs of the second queue keep what is free while they wait, and come before the others
+	Plans    bool          // queues are as the files of LSF say that LSF_ENVDIR names: jobs of the second one are planned by time, and come before the others
 	Busy     bool          // hosts tell their load, and all queues have jobs suspended by it
 	Older    bool          // the replicas begin as builds that know a feature level less
 	Scripts  int           // bytes of a job's script at least; 0: it is short
