@@ -19,11 +19,24 @@ import (
 // takes effect later if the mom is not heard of sooner.
 const confirmWithin = 5 * time.Second
 
+// runsWithin is how long bstop waits for the programs of what is being started: bjobs shows it as RUN. Hooks of a start may take longer;
+// then it is refused, as qsig -s suspend is at once (specification: reservation section 10.5).
+// With confirmWithin it stays below what a command waits for one replica.
+const runsWithin = 4 * time.Second
+
 // suspend suspends or resumes a job: qsig -s suspend and its kin, which are for Operators
 // and Managers only, and bstop and bresume. It waits for the mom, so that what is suspended is seen to be.
 func (b *Batch) suspend(ctx context.Context, r *connect.Request[api.SignalRequest]) error {
+	patient := r.Msg.GetLsf() && r.Msg.GetSignal() == command.Suspend
 	for {
-		err := b.suspendNow(ctx, r)
+		err := b.suspendNow(ctx, r, patient)
+		if _, early := errors.AsType[*starting](err); early {
+			patient = false // what starts then has begun since
+			if err := b.awaitStarts(ctx, r.Msg.GetJob()); err != nil {
+				return err
+			}
+			continue
+		}
 		if _, busy := errors.AsType[*underWay](err); !busy {
 			return err
 		}
@@ -33,7 +46,35 @@ func (b *Batch) suspend(ctx context.Context, r *connect.Request[api.SignalReques
 	}
 }
 
-func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalRequest]) error {
+// awaitStarts waits until no run of a job, or of an array, is about to start, but not for long.
+func (b *Batch) awaitStarts(ctx context.Context, job string) error {
+	soon, cancel := context.WithTimeout(ctx, runsWithin)
+	defer cancel()
+	err := b.awaitJob(soon, func(v *state.View) (bool, error) {
+		j, err := jobOf(v, job)
+		return err != nil || !someStart(v, j), nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return ctx.Err()
+	}
+	return err
+}
+
+// someStart reports whether the program of a job, or of one of an array, is about to start.
+func someStart(v *state.View, j *state.Job) bool {
+	if j.Array == nil {
+		return isStarting(j)
+	}
+	for one := range v.LiveSubjobs(j) {
+		if isStarting(one) {
+			return true
+		}
+	}
+	return false
+}
+
+// suspendNow proposes it. One that is patient comes to nothing while a program is about to start.
+func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalRequest], patient bool) error {
 	done, err := b.turnOf(ctx, r.Msg.GetJob())
 	if err != nil {
 		return err
@@ -48,6 +89,9 @@ func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalReq
 		}
 		if j.LastRun().Release != nil { // its assignment is about to change
 			return nil, &underWay{pbs.Refuse(pbs.ResourceBusy)}
+		}
+		if patient && someStart(p.view, j) {
+			return nil, &starting{pbs.Refuse(pbs.BadState)}
 		}
 		return []command.Command{&command.SignalJob{Job: j.ID, Signal: r.Msg.GetSignal()}}, nil
 	})

@@ -155,6 +155,47 @@ func TestSuspend_WaitsForARelease(t *testing.T) {
 	})
 }
 
+// bstop asks as LSF's command does.
+func (w *spreadJob) bstop(who string) <-chan error {
+	return asked(func() error {
+		_, err := w.Batch.Signal(w.as(who), request(&api.SignalRequest{Job: w.id, Signal: command.Suspend, Lsf: true}, ""))
+		return err
+	})
+}
+
+// bstop of a job that is being started waits for its program; qsig -s suspend does not (specification: reservation section 10.5).
+func TestSuspend_WaitsForTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newStartingJob(t)
+		w.answered(w.bstop("ben@hosta"), pbs.Unauthorized)
+		w.answered(w.signal(command.Suspend), pbs.BadState)
+		stop := w.bstop("ann@hosta")
+		w.waits(stop)
+		w.started()
+		w.waits(stop)
+		w.confirm()
+		w.answered(stop, 0)
+		w.looks("(hosta:ncpus=2)+(hostb:ncpus=2)", true)
+	})
+	synctest.Test(t, func(t *testing.T) { // the start takes too long
+		w := newStartingJob(t)
+		stop := w.bstop("ann@hosta")
+		time.Sleep(runsWithin - time.Second)
+		w.waits(stop)
+		time.Sleep(2 * time.Second)
+		w.answered(stop, pbs.BadState)
+	})
+	synctest.Test(t, func(t *testing.T) { // it comes to nothing
+		w := newStartingJob(t)
+		stop := w.bstop("ann@hosta")
+		w.do(&command.JobEnded{Source: command.Source{Host: "hosta", Spool: "s", Seq: 1}, Job: pbs.JobID(w.id), RunCount: 1})
+		synctest.Wait()
+		if err := <-stop; err == nil {
+			t.Error("a job was suspended that has ended")
+		}
+	})
+}
+
 // Nothing is released of a job that is suspended, or about to be (specification: ramp-down section 4, row
 // 13); when it was resumed it is as before.
 func TestRelease_OfASuspendedJob(t *testing.T) {
