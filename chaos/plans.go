@@ -39,10 +39,10 @@ func planning(name string, faults ...fault.Step) Scenario {
 	s.Load.Mix = []load.Share{
 		{Kind: check.List, Percent: 8},
 		{Kind: check.Look, Percent: 6},
-		{Kind: check.Delete, Percent: 5},
-		{Kind: check.Hold, Percent: 3},
-		{Kind: check.Release, Percent: 3},
-		{Kind: check.Rerun, Percent: 2},
+		{Kind: check.Delete, Percent: 8},
+		{Kind: check.Hold, Percent: 6},
+		{Kind: check.Release, Percent: 6},
+		{Kind: check.Rerun, Percent: 4},
 	}
 	s.Load.Long = load.Tail{Percent: 60, From: 4 * time.Second, To: 8 * time.Second} // within their walltime: estimates hold
 	s.Faults = faults
