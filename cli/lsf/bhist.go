@@ -40,6 +40,7 @@ func bhist() *cli.Command {
 type history struct {
 	*jobsView
 	cluster apiconnect.ClusterClient
+	arrays  map[string]*timeline.Job // by their ids; nil: accounting has none
 	days    uint32 // how far to look back for jobs that the server knows no more; 0: a week
 }
 
@@ -98,6 +99,12 @@ func (h *history) each(ctx context.Context, jobs []job, tell func(job, *timeline
 			_ = h.out.Flush()
 			h.complain(fmt.Sprintf("Job <%s>: User permission denied", j.id))
 			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if t == nil && j.get("array_index") != "" {
+			t, err = h.ofArray(ctx, j)
 		}
 		if err != nil {
 			return false, err
@@ -194,6 +201,36 @@ func (h *history) read(ctx context.Context, id string) (t *timeline.Job, lacking
 		zone = h.env.Zone
 	}
 	return timeline.Read(head.GetJob(), lines, zone, time.Unix(head.GetNow(), 0)), head.GetLacking(), nil
+}
+
+// ofArray returns what befell a job of an array that has no records of its own: it has not started, and waits since the array came, until
+// somebody deletes that. Of one that was deleted alone nobody knows when; nil.
+func (h *history) ofArray(ctx context.Context, j job) (*timeline.Job, error) {
+	number, rest, _ := strings.Cut(j.Name, "[")
+	_, server, _ := strings.Cut(rest, "]")
+	id := number + "[]" + server
+	a, known := h.arrays[id]
+	if !known {
+		var err error
+		if a, _, err = h.read(ctx, id); err != nil {
+			return nil, err
+		}
+		if h.arrays == nil {
+			h.arrays = map[string]*timeline.Job{}
+		}
+		h.arrays[id] = a
+	}
+	if a == nil {
+		return nil, nil
+	}
+	left := a.Left
+	if n := len(a.Runs); n > 0 {
+		left = a.Runs[n-1].End
+	}
+	if j.finished() && left.IsZero() {
+		return nil, nil
+	}
+	return &timeline.Job{ID: j.Name, Name: a.Name, User: a.User, Queue: a.Queue, Queued: a.Queued, Left: left, Now: a.Now}, nil
 }
 
 // tell writes the story of one job.

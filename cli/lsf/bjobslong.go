@@ -197,8 +197,8 @@ func (v *jobsView) submitted(j job) {
 	if j.get("Rerunable") == "True" {
 		b.WriteString(", Re-runnable")
 	}
-	if depend := j.get("depend"); depend != "" {
-		fmt.Fprintf(&b, ", Dependency Condition <%s>", dependShown(depend))
+	if condition := dependShown(j.get("depend")); condition != "" { // others may wait for it, too
+		fmt.Fprintf(&b, ", Dependency Condition <%s>", condition)
 	}
 	if least, most := j.wanted(); most > least {
 		fmt.Fprintf(&b, ", %d-%d Processors Requested", least, most)

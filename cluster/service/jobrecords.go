@@ -38,7 +38,8 @@ func (c *Cluster) jobRecords(ctx context.Context, r *api.JobRecordsRequest, send
 	if err != nil {
 		return c.told(ctx, err)
 	}
-	msg := &api.JobRecordsReply{Job: string(id), Zone: v.Server().Get("timezone"), Now: v.Now().Unix()}
+	now := max(v.Now().Unix(), time.Now().Unix()) // as lists have it: what runs goes on while nothing is written
+	msg := &api.JobRecordsReply{Job: string(id), Zone: v.Server().Get("timezone"), Now: now}
 	soon, cancel := context.WithTimeout(ctx, writtenWithin)
 	defer cancel()
 	if err := c.Ledger.WaitSynced(soon, v.Cluster().LastRecord); err != nil {
