@@ -41,7 +41,7 @@ type history struct {
 	*jobsView
 	cluster apiconnect.ClusterClient
 	arrays  map[string]*timeline.Job // by their ids; nil: accounting has none
-	days    uint32 // how far to look back for jobs that the server knows no more; 0: a week
+	days    uint32                   // how far to look back for jobs that the server knows no more; 0: a week
 }
 
 func newHistory(s *session, opts *cli.Options) (*history, error) {

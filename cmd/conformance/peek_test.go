@@ -38,8 +38,10 @@ func TestPeek_ShowsTheLastWords(t *testing.T) {
 	var shown [4]output
 	out, errs := filepath.Join(c.Dir, "out"), filepath.Join(c.Dir, "err")
 	for i, submit := range [][]string{
-		{"bsub", "-oo", out + ".%J"}, {"bsub", "-oo", out + ".%J", "-eo", errs + ".%J"},
-		{"qsub", "-k", "oed", "-o", out, "-e", errs, "--", "/bin/sh", "-c"}, {"qsub", "-k", "od", "-j", "oe", "-o", out + ".joined", "--", "/bin/sh", "-c"},
+		{"bsub", "-oo", out + ".%J"},
+		{"bsub", "-oo", out + ".%J", "-eo", errs + ".%J"},
+		{"qsub", "-k", "oed", "-o", out, "-e", errs, "--", "/bin/sh", "-c"},
+		{"qsub", "-k", "od", "-j", "oe", "-o", out + ".joined", "--", "/bin/sh", "-c"},
 	} {
 		script := "echo first words" + until("middle") + "echo middle" + until("end") + "seq 30000; echo last words"
 		if out, err := c.Output(t.Context(), submit[0], append(submit[1:], script)...); err != nil {
