@@ -154,15 +154,30 @@ func (s *session) tellEach(ctx context.Context, opts *cli.Options, done string, 
 	if err != nil {
 		return err
 	}
-	if len(jobs) == 0 {
-		return told("No matching job found")
-	}
+	matching := false
 	for _, j := range jobs {
-		if err := s.change(ctx, j.id, done, func(ctx context.Context) error { return change(ctx, j) }); err != nil {
+		err := s.change(ctx, j.id, done, func(ctx context.Context) error { return chosenChange(change(ctx, j)) })
+		if err != nil && !errors.Is(err, errEnded) {
 			return err
 		}
+		matching = matching || err == nil
+	}
+	if !matching {
+		return told("No matching job found")
 	}
 	return nil
+}
+
+// errEnded is what becomes of a change of a job that has ended since it was listed.
+var errEnded = errors.New("the job has ended")
+
+// chosenChange returns the outcome of the change of a job that nobody has named: one that has ended meanwhile is none of those that
+// were meant.
+func chosenChange(err error) error {
+	if refusedWith(err, pbs.HasFinished) || refusedWith(err, pbs.UnknownJob) {
+		return errEnded
+	}
+	return err
 }
 
 // unfinished returns the jobs that the options choose, one's own unless -u says otherwise.
