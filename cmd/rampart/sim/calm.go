@@ -12,8 +12,9 @@ import (
 
 // calm is how late the system may wake a thread that sleeps for a time (PR_SET_TIMERSLACK). The monitor of Go's runtime is one. It takes
 // the processor from goroutines that have run, or been in a system call, for long by the real clock, which on a busy machine passes while
-// the process waits; then another goroutine comes first. With this slack it looks about once in this time.
-const calm = time.Second
+// the process waits; then another goroutine comes first. With this slack it looks about once in this time; a wait for a program, which
+// it has to notice, takes that much longer.
+const calm = 200 * time.Millisecond
 
 // promptly is the slack that the system gives a thread otherwise.
 const promptly = 50 * time.Microsecond
