@@ -14,7 +14,7 @@ import (
 // the processor from goroutines that have run, or been in a system call, for long by the real clock, which on a busy machine passes while
 // the process waits; then another goroutine comes first. With this slack it looks about once in this time; a wait for a program, which
 // it has to notice, takes that much longer.
-const calm = 200 * time.Millisecond
+const calm = 50 * time.Millisecond
 
 // promptly is the slack that the system gives a thread otherwise.
 const promptly = 50 * time.Microsecond
