@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	"syscall"
 	"time"
-
-	"rampart/mom/proc"
 )
 
 // followEvery is how often somebody who follows a job's output is shown what is new of it.
@@ -50,7 +47,7 @@ func Follow(ctx context.Context, r *Runner, output, failure int64, send func(Pie
 type following struct {
 	r     *Runner
 	send  func(Piece) error
-	files [2]*os.File // nil: not there yet
+	files [2]*written // nil: not there yet
 	at    [2]int64
 	apart bool // it was said that standard error is a file of its own
 }
@@ -69,7 +66,7 @@ func (f *following) show(ctx context.Context) error {
 		}
 		for {
 			g := Glimpse{Next: f.at[i]}
-			if err := glimpse(f.files[i], f.at[i], &g); err != nil {
+			if err := f.files[i].glimpse(ctx, f.at[i], &g); err != nil {
 				return err
 			}
 			if len(g.Data) == 0 {
@@ -103,32 +100,4 @@ func (f *following) close() {
 			_ = file.Close()
 		}
 	}
-}
-
-// open opens a stream where it is written: in the spool, or as its owner in the place where it is to stay.
-func (o *output) open(ctx context.Context, t Task, kind string) (*os.File, error) {
-	f, err := os.OpenFile(o.spool.Output(t.Key.Job, kind), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err == nil || !errors.Is(err, os.ErrNotExist) || !t.kept(kind) {
-		return f, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, noteWait)
-	defer cancel()
-	a, err := o.owners.account(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	opened := make(chan *os.File, 1) // one that comes when nobody waits any more is closed
-	path := o.direct(t, a, kind)
-	err = proc.AsOwner(ctx, o.owners.owner(a), func() error {
-		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if err == nil && ctx.Err() != nil {
-			return errors.Join(ctx.Err(), f.Close())
-		}
-		opened <- f
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return <-opened, nil
 }

@@ -54,29 +54,61 @@ func noOutput(t Task) error {
 	return nil
 }
 
-// peek reads a stream where it is written: in the spool, or as its owner in the place where it is to stay.
+// peek reads a stream where it is written.
 func (o *output) peek(ctx context.Context, t Task, kind string, offset int64, g *Glimpse) error {
+	w, err := o.open(ctx, t, kind)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.glimpse(ctx, offset, g), w.Close())
+}
+
+// A written is a stream of a job that is open for reading where the job writes it.
+type written struct {
+	*os.File
+	own bool // its file is the owner's, and not in the spool
+}
+
+// open opens a stream where it is written: in the spool, or as its owner in the place where it is to stay.
+func (o *output) open(ctx context.Context, t Task, kind string) (*written, error) {
 	f, err := os.OpenFile(o.spool.Output(t.Key.Job, kind), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err == nil {
-		return errors.Join(glimpse(f, offset, g), f.Close())
+		return &written{File: f}, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) || !t.kept(kind) {
-		return err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
 	a, err := o.owners.account(ctx, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	path, seen := o.direct(t, a, kind), *g // a read that hangs is left alone, and goes on with seen
+	opened := make(chan *os.File, 1) // one that comes when nobody waits any more is closed
+	path := o.direct(t, a, kind)
 	err = proc.AsOwner(ctx, o.owners.owner(a), func() error {
 		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if err != nil {
-			return err
+		if err == nil && ctx.Err() != nil {
+			return errors.Join(ctx.Err(), f.Close())
 		}
-		return errors.Join(glimpse(f, offset, &seen), f.Close())
+		opened <- f
+		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return &written{File: <-opened, own: true}, nil
+}
+
+// glimpse reads from an offset on. A read of the owner's file that hangs, for a file system may, is left alone.
+func (w *written) glimpse(ctx context.Context, offset int64, g *Glimpse) error {
+	if !w.own {
+		return glimpse(w.File, offset, g)
+	}
+	ctx, cancel := context.WithTimeout(ctx, noteWait)
+	defer cancel()
+	seen := *g
+	err := proc.AsOwner(ctx, nil, func() error { return glimpse(w.File, offset, &seen) }) // it is open: no rights are asked for
 	if err == nil {
 		*g = seen
 	}
