@@ -53,7 +53,7 @@ const (
 	NotStarted                // the job is gone
 )
 
-// A Session is somebody at a terminal, and the interactive job that he waits for and works in; or a command without a terminal, whose standard
+// A Session is somebody at a terminal, and the interactive job that they wait for and work in; or a command without a terminal, whose standard
 // streams are those of the job.
 type Session struct {
 	Env     *cli.Env

@@ -21,7 +21,7 @@ const bpeekUsage = `bpeek [-h] [-V] [-f] [-q queue_name] [-m host_name] [-J job_
              [job_ID | "job_ID[index]"]
 `
 
-// peekEvery is the pause before bpeek -f goes on whose connection broke.
+// peekEvery is the pause after which bpeek -f connects again when its connection has broken.
 const peekEvery = time.Second
 
 func bpeek() *cli.Command {
