@@ -291,6 +291,8 @@ func outcome(err error) check.Outcome {
 		return check.Failed
 	case !refused, refusal.Code == pbs.UnknownResult, refusal.Code == pbs.SystemError:
 		return check.Unknown
+	case refusal.Code == pbs.InternalError: // qrerun has waited for long enough, and the rerun goes on
+		return check.Unknown
 	case refusal.Code == pbs.NoQuorum, refusal.Code == pbs.ResourceBusy:
 		return check.Failed
 	default:

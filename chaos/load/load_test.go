@@ -93,6 +93,7 @@ func TestOutcome(t *testing.T) {
 		{fmt.Errorf("delete: %w", pbs.Refuse(pbs.HasFinished)), check.Refused},
 		{transport.UnknownResult("id"), check.Unknown},
 		{pbs.Refuse(pbs.SystemError), check.Unknown},
+		{pbs.Errorf(pbs.InternalError, "Response timed out. Job rerun request still in progress for"), check.Unknown},
 		{errors.New("stream broke"), check.Unknown},
 		{pbs.Refuse(pbs.NoQuorum), check.Failed},
 		{fmt.Errorf("%w: refused", client.ErrUnreachable), check.Failed},
